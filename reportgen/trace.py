@@ -1,0 +1,122 @@
+"""Kineto JSON → ops, launches and activities of each forward. The only owner of raw trace keys."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Mapping
+
+FORWARD = "attention_forward"
+"""Name of the `record_function` range around each recorded forward."""
+
+ActivityKind = Literal["kernel", "memcpy", "memset"]
+
+
+@dataclass(frozen=True)
+class Op:
+    """A dispatched op on the CPU.
+
+    start, duration: seconds; start counts from the forward's own start
+    path: names from the outermost op down to this one
+    """
+
+    name: str
+    path: tuple[str, ...]
+    start: float
+    duration: float
+    self_duration: float
+
+
+@dataclass(frozen=True)
+class Launch:
+    """The host call that queued an activity (`cudaLaunchKernel`, `cuLaunchKernelEx`, `cudaMemcpyAsync`, …)."""
+
+    api: str
+    correlation: int
+    start: float
+    duration: float
+
+
+@dataclass(frozen=True)
+class Activity:
+    """One kernel, memcpy or memset on the GPU.
+
+    start, duration: seconds; start counts from the forward's start on the CPU's clock
+    op_path: ops around the launch, outermost first (without annotations); empty if none
+    grid, block: threads layout; registers: per thread; shared_memory: bytes, static + dynamic
+    bytes: moved by a memcpy or set by a memset
+    profiler_occupancy: the profiler's own field in percent, as written
+    """
+
+    kind: ActivityKind
+    name: str
+    start: float
+    duration: float
+    stream: int
+    launch: Launch
+    op_path: tuple[str, ...]
+    grid: tuple[int, int, int] | None = None
+    block: tuple[int, int, int] | None = None
+    registers: int | None = None
+    shared_memory: int | None = None
+    bytes: int | None = None
+    profiler_occupancy: float | None = None
+
+    @property
+    def op(self) -> str | None:
+        return self.op_path[-1] if self.op_path else None
+
+
+@dataclass(frozen=True)
+class Forward:
+    """One annotated forward; activities in launch order."""
+
+    index: int
+    duration: float
+    ops: tuple[Op, ...]
+    launches: tuple[Launch, ...]
+    activities: tuple[Activity, ...]
+
+
+@dataclass(frozen=True)
+class Integrity:
+    """What a reader must know before trusting a count.
+
+    unattributed: GPU activities whose launch lies in no recorded forward, by kind (leaked from
+        warm-up, or launched outside); they are counted nowhere else
+    launches_without_activity: launches inside forwards that left no GPU record
+    dropped_forwards: forwards at the start that were set aside (the first active step)
+    differing: indices of forwards whose activity list differs from the first kept one
+    launch_apis: host call → activities it queued, over all kept forwards
+    """
+
+    unattributed: Mapping[str, int]
+    launches_without_activity: int
+    dropped_forwards: int
+    differing: tuple[int, ...]
+    launch_apis: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A whole trace file. device: the profiler's `deviceProperties` entry of the GPU, or `None`."""
+
+    file: str
+    device: Mapping[str, object] | None
+    has_gpu_lane: bool
+    forwards: tuple[Forward, ...]
+    integrity: Integrity
+
+
+def read(file: Path) -> Trace:
+    """Reads a Kineto trace (`.json` or `.json.gz`).
+
+    Raises:
+        TraceMalformed: names the file, the event and what was expected.
+    """
+    raise NotImplementedError
+
+
+def parse(document: Mapping[str, object], file: str = "trace") -> Trace:
+    """The same from a document in memory."""
+    raise NotImplementedError

@@ -1,0 +1,154 @@
+"""Typed quantities in base units, and the only place that turns a number into text.
+
+Inside the program times are seconds, sizes bytes, work FLOP, rates per second. A quantity is a
+`float` (or `int`) that knows how to print itself, so a sentence can say `"{saving} saved"` and
+JSON still carries the number. Three significant figures everywhere; `None` prints as an em dash.
+
+>>> str(Seconds(0.00009344))
+'93.4 µs'
+>>> str(Ratio(2.7731))
+'2.77×'
+>>> str(Bytes(268435456))
+'256 MiB'
+"""
+
+from __future__ import annotations
+
+import math
+
+MISSING = "—"
+
+
+def significant(value: float, digits: int = 3) -> str:
+    """`value` with `digits` significant figures, never in exponent form below 10⁶.
+
+    >>> significant(1234.5), significant(12.345), significant(0.012345), significant(99.96)
+    ('1,234', '12.3', '0.0123', '100')
+    """
+    if not math.isfinite(value):
+        return str(value)
+    if value == 0:
+        return "0"
+    magnitude = math.floor(math.log10(abs(value)))
+    rounded = round(value, digits - 1 - magnitude)
+    magnitude = math.floor(math.log10(abs(rounded)))
+    decimals = max(0, digits - 1 - magnitude)
+    return f"{rounded:,.{decimals}f}" if magnitude >= -4 else f"{value:.{digits - 1}e}"
+
+
+class _Float(float):
+    def __str__(self) -> str:  # pragma: no cover - abstract
+        raise NotImplementedError
+
+    def __format__(self, spec: str) -> str:
+        return format(float(self), spec) if spec else str(self)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({float(self)!r})"
+
+
+def _scaled(value: float, base: float, names: tuple[str, ...]) -> str:
+    index = 0
+    while index + 1 < len(names) and abs(value) >= base * (1 - 0.0005):
+        value /= base
+        index += 1
+    return f"{significant(value)} {names[index]}"
+
+
+class Seconds(_Float):
+    """A duration in seconds; prints as ns, µs, ms or s."""
+
+    def __str__(self) -> str:
+        if self == 0:
+            return "0 µs"
+        if abs(self) < 0.9995e-6:
+            return f"{significant(self * 1e9)} ns"
+        return _scaled(self * 1e6, 1000.0, ("µs", "ms", "s"))
+
+    def us(self) -> str:
+        """The number of microseconds without its unit, for a column whose head carries it."""
+        return significant(self * 1e6)
+
+
+class Bytes(_Float):
+    """A size in bytes; prints with binary prefixes."""
+
+    def __str__(self) -> str:
+        return _scaled(float(self), 1024.0, ("B", "KiB", "MiB", "GiB", "TiB"))
+
+
+class BytesPerSecond(_Float):
+    """A rate; prints with decimal prefixes (TB/s), as datasheets do."""
+
+    def __str__(self) -> str:
+        return _scaled(float(self) / 1e9, 1000.0, ("GB/s", "TB/s"))
+
+
+class Flop(_Float):
+    """A number of floating-point operations (a count, not a rate)."""
+
+    def __str__(self) -> str:
+        return _scaled(float(self) / 1e6, 1000.0, ("MFLOP", "GFLOP", "TFLOP"))
+
+
+class FlopPerSecond(_Float):
+    """A rate of floating-point operations."""
+
+    def __str__(self) -> str:
+        return _scaled(float(self) / 1e9, 1000.0, ("GFLOP/s", "TFLOP/s", "PFLOP/s"))
+
+
+class Ratio(_Float):
+    """A factor; prints as 2.77×."""
+
+    def __str__(self) -> str:
+        return f"{significant(self)}×"
+
+
+class Percent(_Float):
+    """A share, already in percent (12.5 means 12.5 %)."""
+
+    def __str__(self) -> str:
+        value = float(self)
+        text = f"{value:.2f}".rstrip("0").rstrip(".") if abs(value) < 99.995 else f"{value:.0f}"
+        return f"{text} %"
+
+
+class Count(int):
+    """An exact number of things."""
+
+    def __str__(self) -> str:
+        return format(int(self), ",")
+
+    def __format__(self, spec: str) -> str:
+        return format(int(self), spec) if spec else str(self)
+
+
+def text(value: object) -> str:
+    """Any table cell or sentence argument as text; `None` is an em dash."""
+    if value is None:
+        return MISSING
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float) and not isinstance(value, _Float):
+        return significant(value)
+    if isinstance(value, int) and not isinstance(value, Count):
+        return format(value, ",")
+    return str(value)
+
+
+def listed(names: list[str] | tuple[str, ...], last: str = "and") -> str:
+    """Names as prose: `a`, `a and b`, `a, b and c`.
+
+    >>> listed(["flash", "cuDNN", "efficient"])
+    'flash, cuDNN and efficient'
+    """
+    names = list(names)
+    if len(names) < 2:
+        return "".join(names)
+    return f"{', '.join(names[:-1])} {last} {names[-1]}"
+
+
+def plural(count: int, noun: str, plural_noun: str | None = None) -> str:
+    """`1 kernel`, `20 kernels`."""
+    return f"{Count(count)} {noun if count == 1 else plural_noun or noun + 's'}"
