@@ -23,7 +23,7 @@ def significant(value: float, digits: int = 3) -> str:
     """`value` with `digits` significant figures, never in exponent form below 10⁶.
 
     >>> significant(1234.5), significant(12.345), significant(0.012345), significant(99.96)
-    ('1,234', '12.3', '0.0123', '100')
+    ('1,230', '12.3', '0.0123', '100')
     """
     if not math.isfinite(value):
         return str(value)
