@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal, Mapping
 
-from .kernel_names import KernelName
-from .occupancy import Occupancy
-from .run import Ceilings, DeviceRecord, MaskedRow, Training
-from .statistics import Estimate
-from .trace import Integrity
-from .workload import Workload
+from ..kernel_names import KernelName
+from ..occupancy import Occupancy
+from ..run import Ceilings, DeviceRecord, MaskedRow, Training
+from ..statistics import Estimate
+from ..trace import Integrity
+from ..workload import Workload
 
 SIX = ("naive", "naive_inplace", "sdpa_math", "sdpa_efficient", "sdpa_flash", "sdpa_cudnn")
 FUSED = ("sdpa_efficient", "sdpa_flash", "sdpa_cudnn")

@@ -1,0 +1,15 @@
+"""What is true of one run: samples and traces brought together, each fact with its origin."""
+
+from .build import build
+from .model import (
+    FUSED,
+    SIX,
+    ActivityFacts,
+    CounterFacts,
+    OpFacts,
+    Origin,
+    RunFacts,
+    VariantFacts,
+)
+
+__all__ = ["FUSED", "SIX", "ActivityFacts", "CounterFacts", "OpFacts", "Origin", "RunFacts", "VariantFacts", "build"]

@@ -1,0 +1,62 @@
+"""Brings hardware counters to the trace's kernels, by order and name; a mismatch is said, not guessed over."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Mapping, Sequence
+
+from .model import ActivityFacts, CounterFacts
+
+_METRICS = {
+    "dram_read_bytes": "dram__bytes_read.sum",
+    "dram_write_bytes": "dram__bytes_write.sum",
+    "l2_bytes": "lts__t_bytes.sum",
+    "theoretical_pct": "sm__maximum_warps_per_active_cycle_pct",
+    "achieved_pct": "sm__warps_active.avg.pct_of_peak_sustained_active",
+    "registers": "launch__registers_per_thread",
+    "duration": "gpu__time_duration.sum",
+}
+_TENSOR = "sm__ops_path_tensor_src_"
+
+
+def attach(activities: tuple[ActivityFacts, ...], rows: Sequence[Mapping[str, Any]] | None) -> tuple[ActivityFacts, ...]:
+    """Activities with the counters of the kernel that stands at the same place under the same name.
+
+    Copies and memsets are not seen by the counter tool; they keep `None`. If the kernels differ in
+    number or name, nothing is attached (`mismatch` says why).
+    """
+    if not rows or mismatch(activities, rows):
+        return activities
+    remaining = iter(rows)
+    return tuple(replace(activity, counters=_facts(next(remaining))) if activity.kind == "kernel" else activity
+                 for activity in activities)
+
+
+def mismatch(activities: Sequence[ActivityFacts], rows: Sequence[Mapping[str, Any]]) -> str | None:
+    """Why counters cannot be matched to these activities, or `None`."""
+    kernels = [activity for activity in activities if activity.kind == "kernel"]
+    if len(kernels) != len(rows):
+        return f"the trace shows {len(kernels)} kernels, the counter tool {len(rows)}"
+    for place, (kernel, row) in enumerate(zip(kernels, rows), start=1):
+        if _stem(kernel.name) != _stem(str(row.get("kernel", ""))):
+            return f"kernel {place} is {_stem(kernel.name)} in the trace and {_stem(str(row.get('kernel', '')))} for the counter tool"
+    return None
+
+
+def _stem(name: str) -> str:
+    """The part of a kernel's name on which every demangler agrees."""
+    name = name.removeprefix("void ").replace("(anonymous namespace)", "<unnamed>")
+    for namespace in ("at::native::", "at::", "<unnamed>::"):
+        name = name.replace(namespace, "")
+    return name.split("<")[0].split("(")[0].strip()
+
+
+def _facts(row: Mapping[str, Any]) -> CounterFacts:
+    metrics: Mapping[str, float | None] = row.get("metrics", {})
+    values: dict[str, Any] = {field: metrics.get(metric) for field, metric in _METRICS.items()}
+    tensor = [value for name, value in metrics.items() if name.startswith(_TENSOR) and value is not None]
+    shared = [metrics.get(f"launch__shared_mem_per_block_{kind}") for kind in ("static", "dynamic")]
+    if values["registers"] is not None:
+        values["registers"] = int(values["registers"])
+    return CounterFacts(**values, tensor_core_flop=sum(tensor) if tensor else None,
+                        shared_memory=int(sum(filter(None, shared))) if any(v is not None for v in shared) else None)
