@@ -13,7 +13,7 @@ from ..statistics import Estimate
 from ..trace import Activity, Forward, Trace
 from ..workload import Workload
 from . import counters
-from .caveats import run_caveats
+from .caveats import CLOCK_AGREEMENT, clock_spread, run_caveats
 from .model import ActivityFacts, OpFacts, RunFacts, VariantFacts
 
 
@@ -43,7 +43,14 @@ def build(run: Run) -> RunFacts:
         has_gpu_lane=context.has_gpu_lane,
         caveats=run_caveats(run, variants),
         counters_reason=run.counters_reason,
+        floor=_floor(run),
     )
+
+
+def _floor(run: Run) -> float:
+    """Relative margin below which this run calls nothing a difference, beside the 2 % of the rules."""
+    spread = clock_spread(run)
+    return spread if spread > CLOCK_AGREEMENT else 0.0
 
 
 class _Context:

@@ -1,0 +1,139 @@
+"""Facts and outcomes as one JSON object for other tools: times in microseconds, sizes in bytes, `null` for unknown.
+
+The shape is versioned apart from the run's own schema: `SCHEMA_VERSION` rises when a field changes
+its meaning or goes away, not when one is added.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any, Mapping
+
+from .facts import ActivityFacts, RunFacts, VariantFacts
+from .findings.base import Outcome
+from .statistics import Estimate
+
+SCHEMA_VERSION = 1
+_TIMES = ("gpu_time", "gpu_time_cold", "wall_time", "host_time", "profiled_host_time", "first_call", "first_call_new_shape")
+
+
+def to_json(facts: RunFacts, outcomes: Mapping[str, Outcome]) -> dict[str, Any]:
+    """The object that `python -m reportgen facts RUN --json` prints."""
+    workload = facts.workload.to_json()
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "slot": facts.slot,
+        "label": facts.label,
+        "device": asdict(facts.device),
+        "software": dict(facts.software),
+        "settings": dict(facts.settings),
+        "workload": workload,
+        "ceilings": asdict(facts.ceilings) if facts.ceilings else None,
+        "counters_reason": facts.counters_reason,
+        "caveats": list(facts.caveats),
+        "variants": {name: _variant(variant) for name, variant in facts.variants.items()},
+        "claims": {claim: {"verdict": outcome.verdict, "case": outcome.case, "headline": outcome.headline,
+                           "because": list(outcome.because), "caveats": list(outcome.caveats)}
+                   for claim, outcome in outcomes.items()},
+    }
+
+
+def _us(seconds: float | None) -> float | None:
+    return None if seconds is None else round(seconds * 1e6, 4)
+
+
+def _estimate(value: Estimate | None) -> dict[str, float | int | None] | None:
+    if value is None:
+        return None
+    return {"median": _us(value.median), "low": _us(value.low), "high": _us(value.high), "samples": len(value.samples)}
+
+
+def _variant(variant: VariantFacts) -> dict[str, Any]:
+    counted = [activity.counters for activity in variant.activities if activity.counters]
+    return {
+        "title": variant.title,
+        "named": variant.named,
+        "status": variant.status,
+        "reason": variant.reason,
+        "kernels": variant.kernels,
+        "memcpys": variant.memcpys,
+        "memsets": variant.memsets,
+        "ops": variant.op_count,
+        "transposes": variant.transposes,
+        **{f"{name}_us": _estimate(getattr(variant, name)) for name in _TIMES},
+        "peak_memory_bytes": variant.peak_memory_bytes,
+        "relative_error": variant.relative_error,
+        "allowed_error": variant.allowed_error,
+        "masked_row": asdict(variant.masked_row) if variant.masked_row else None,
+        "training": _training(variant),
+        "dram_bytes": dram_bytes(variant),
+        "tensor_core_flop": sum(c.tensor_core_flop or 0 for c in counted) if counted else None,
+        "activities": [_activity(activity) for activity in variant.activities],
+    }
+
+
+def dram_bytes(variant: VariantFacts) -> float | None:
+    """DRAM traffic of one forward: counted for kernels, the trace's bytes for copies and memsets.
+
+    `None` unless every kernel was counted.
+    """
+    total = 0.0
+    for activity in variant.activities:
+        traffic = activity_dram_bytes(activity)
+        if traffic is None:
+            return None
+        total += traffic
+    return total if variant.activities and any(a.counters for a in variant.activities) else None
+
+
+def activity_dram_bytes(activity: ActivityFacts) -> float | None:
+    """Counted bytes of a kernel; a copy reads and writes its bytes, a memset writes them (from the trace)."""
+    if activity.kind == "memcpy":
+        return 2.0 * activity.bytes if activity.bytes is not None else None
+    if activity.kind == "memset":
+        return float(activity.bytes) if activity.bytes is not None else None
+    counted = activity.counters
+    if counted is None or counted.dram_read_bytes is None or counted.dram_write_bytes is None:
+        return None
+    return counted.dram_read_bytes + counted.dram_write_bytes
+
+
+def _training(variant: VariantFacts) -> dict[str, Any] | None:
+    training = variant.training
+    if training is None:
+        return None
+    return {"status": training.status, "reason": training.reason, "gpu_time_us": _estimate(training.gpu_time),
+            "wall_time_us": _estimate(training.wall_time), "kernels": training.kernels, "peak_memory_bytes": training.peak_memory_bytes}
+
+
+def _activity(activity: ActivityFacts) -> dict[str, Any]:
+    counted, resident = activity.counters, activity.occupancy
+    return {
+        "kind": activity.kind,
+        "name": activity.name,
+        "role": activity.role,
+        "op": activity.op,
+        "op_path": list(activity.op_path),
+        "launch_api": activity.launch_api,
+        "duration_us": _us(activity.duration),
+        "bytes": activity.bytes,
+        "requested_bytes": activity.requested_bytes,
+        "flop": activity.flop,
+        "grid": list(activity.grid) if activity.grid else None,
+        "block": list(activity.block) if activity.block else None,
+        "registers_per_thread": activity.registers,
+        "shared_memory_bytes": activity.shared_memory,
+        "family": activity.decoded.family if activity.decoded else None,
+        "tensor_cores": activity.decoded.tensor_cores if activity.decoded else None,
+        "dram_bytes": activity_dram_bytes(activity),
+        "tensor_core_flop": counted.tensor_core_flop if counted else None,
+        "occupancy": {
+            "theoretical_pct": resident.theoretical if resident else None,
+            "resident_blocks": resident.resident_blocks if resident else None,
+            "resident_warps": resident.resident_warps if resident else None,
+            "limiters": list(resident.limiters) if resident else None,
+            "profiler_pct": activity.profiler_occupancy,
+            "counted_theoretical_pct": counted.theoretical_pct if counted else None,
+            "achieved_pct": counted.achieved_pct if counted else None,
+        } if activity.kind == "kernel" else None,
+    }
