@@ -1,9 +1,8 @@
-"""Kineto JSON → ops, launches and activities of each forward. The only owner of raw trace keys."""
+"""What a trace is made of, once Kineto's keys are behind us. Times in seconds, sizes in bytes."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal, Mapping
 
 FORWARD = "attention_forward"
@@ -69,7 +68,11 @@ class Activity:
 
 @dataclass(frozen=True)
 class Forward:
-    """One annotated forward; activities in launch order."""
+    """One annotated forward; activities in launch order.
+
+    index: the forward's place in the file, counted from 0 and including those set aside
+    duration: seconds that the call took on the CPU, under the profiler
+    """
 
     index: int
     duration: float
@@ -86,8 +89,9 @@ class Integrity:
         warm-up, or launched outside); they are counted nowhere else
     launches_without_activity: launches inside forwards that left no GPU record
     dropped_forwards: forwards at the start that were set aside (the first active step)
-    differing: indices of forwards whose activity list differs from the first kept one
+    differing: `Forward.index` of those whose activity list differs from the first kept one
     launch_apis: host call → activities it queued, over all kept forwards
+    incomplete: records left out because the profiler gave them no end or no time
     """
 
     unattributed: Mapping[str, int]
@@ -95,6 +99,7 @@ class Integrity:
     dropped_forwards: int
     differing: tuple[int, ...]
     launch_apis: Mapping[str, int]
+    incomplete: int = 0
 
 
 @dataclass(frozen=True)
@@ -106,17 +111,3 @@ class Trace:
     has_gpu_lane: bool
     forwards: tuple[Forward, ...]
     integrity: Integrity
-
-
-def read(file: Path) -> Trace:
-    """Reads a Kineto trace (`.json` or `.json.gz`).
-
-    Raises:
-        TraceMalformed: names the file, the event and what was expected.
-    """
-    raise NotImplementedError
-
-
-def parse(document: Mapping[str, object], file: str = "trace") -> Trace:
-    """The same from a document in memory."""
-    raise NotImplementedError

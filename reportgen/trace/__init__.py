@@ -1,0 +1,178 @@
+"""Kineto JSON → ops, launches and activities of each forward. The only owner of raw trace keys.
+
+An activity belongs to the forward in whose range its launch lies; the two are joined by
+correlation. Kernels still running from the warm-up have no launch in any range and are counted
+nowhere else than in `Integrity.unattributed`.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import zlib
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import Any, Iterable, Iterator, Mapping
+
+from ..errors import TraceMalformed
+from .kineto import KINDS, OCCUPANCY_KEYS, RECORD_AGAIN, Event, Lanes, correlation, number, sort_into_lanes, whole
+from .shapes import FORWARD, Activity, ActivityKind, Forward, Integrity, Launch, Op, Trace
+
+__all__ = ["FORWARD", "Activity", "ActivityKind", "Forward", "Integrity", "Launch", "Op", "Trace", "parse", "read"]
+
+
+def read(file: Path) -> Trace:
+    """Reads a Kineto trace (`.json` or `.json.gz`).
+
+    Raises:
+        TraceMalformed: names the file, the event and what was expected.
+    """
+    where = str(file)
+    try:
+        raw = Path(file).read_bytes()
+        if raw[:2] == b"\x1f\x8b":
+            raw = gzip.decompress(raw)
+    except (EOFError, zlib.error, gzip.BadGzipFile):
+        raise TraceMalformed("the gzip stream ends early or is damaged", where=where, cure=RECORD_AGAIN) from None
+    except OSError as error:
+        raise TraceMalformed(f"cannot be read ({error.strerror})", where=where, cure=RECORD_AGAIN) from None
+    text = raw.decode("utf-8", errors="replace")  # a stray byte in a kernel's name is no reason to lose the trace
+    try:
+        document = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise TraceMalformed(f"not valid JSON: {error.msg} at line {error.lineno}, column {error.colno}, "
+                             f"near {text[max(0, error.pos - 30):error.pos + 10]!r}", where=where, cure=_json_cure(error)) from None
+    return parse(document, where)
+
+
+def _json_cure(error: json.JSONDecodeError) -> str:
+    if "escape" in error.msg:
+        return "some torch versions write backslashes of Windows paths unescaped: export again with a newer torch"
+    if "Expecting ',' delimiter" in error.msg:
+        return "some torch versions write quotes inside names unescaped: export again with a newer torch, or record the run again"
+    return RECORD_AGAIN
+
+
+def parse(document: Mapping[str, object], file: str = "trace") -> Trace:
+    """The same from a document in memory."""
+    if not isinstance(document, Mapping) or not isinstance(document.get("traceEvents"), list):
+        raise TraceMalformed("expected an object with a list `traceEvents`, as torch.profiler's export_chrome_trace writes it",
+                             where=file, cure="give a trace that torch.profiler exported")
+    lanes = sort_into_lanes(document["traceEvents"], file)
+    if not lanes.forwards:
+        raise TraceMalformed(f"no finished range named `{FORWARD}`: expected one around each forward", where=file,
+                             cure=f'wrap each forward in torch.profiler.record_function("{FORWARD}")')
+    by_correlation: dict[int, list[Event]] = defaultdict(list)
+    for event in lanes.activities:
+        by_correlation[correlation(event)].append(event)
+    every = [_forward(index, event, lanes, by_correlation) for index, event in enumerate(lanes.forwards)]
+    attributed = {activity.launch.correlation for forward in every for activity in forward.activities}
+    dropped = 1 if len(every) >= 2 else 0
+    kept = tuple(every[dropped:])
+    unattributed = Counter(KINDS[event.category] for event in lanes.activities if correlation(event) not in attributed)
+    return Trace(file, _device(document, lanes.activities), bool(lanes.activities), kept, Integrity(
+        unattributed=dict(unattributed),
+        launches_without_activity=sum(launch.correlation not in attributed for forward in kept for launch in forward.launches),
+        dropped_forwards=dropped,
+        differing=tuple(forward.index for forward in kept if _signature(forward) != _signature(kept[0])),
+        launch_apis=dict(Counter(activity.launch.api for forward in kept for activity in forward.activities)),
+        incomplete=lanes.incomplete,
+    ))
+
+
+def _signature(forward: Forward) -> list[tuple[object, ...]]:
+    return [(a.kind, a.name, a.grid, a.block, a.bytes) for a in forward.activities]
+
+
+def _forward(index: int, span: Event, lanes: Lanes, activities: Mapping[int, list[Event]]) -> Forward:
+    launched = [e for e in _within(lanes.launches, span, lanes.tolerance) if e.thread[0] == span.thread[0]]
+    # Ops of the calling thread, and of any other thread that launched work for this forward.
+    threads = {span.thread: None, **{e.thread: None for e in launched}}
+    nested = {thread: list(_nest(_within(lanes.ops.get(thread, ()), span, lanes.tolerance), lanes.tolerance)) for thread in threads}
+    launches, found = [], []
+    for event in launched:
+        launch = Launch(event.name, correlation(event), _seconds(event.start, span), (event.end - event.start) * 1e-6)
+        launches.append(launch)
+        path = _path_of(event, nested[event.thread], lanes.tolerance)
+        found += [_activity(e, launch, path, span) for e in (activities.get(launch.correlation, ()) if launch.correlation else ())]
+    ops = sorted((op for pairs in nested.values() for op, _ in _ops(pairs, span)), key=lambda op: (op.start, len(op.path)))
+    return Forward(index, (span.end - span.start) * 1e-6, tuple(ops), tuple(launches), tuple(found))
+
+
+def _seconds(moment: float, span: Event) -> float:
+    return (moment - span.start) * 1e-6
+
+
+def _within(events: Iterable[Event], span: Event, tolerance: float) -> list[Event]:
+    """The events, sorted by start, that lie inside `span`."""
+    events = events if isinstance(events, list) else list(events)
+    first = bisect_left(events, span.start - tolerance, key=lambda e: e.start)
+    last = bisect_left(events, span.end + tolerance, key=lambda e: e.start)
+    return [e for e in events[first:last] if e.end <= span.end + tolerance]
+
+
+def _nest(events: list[Event], tolerance: float) -> Iterator[tuple[Event, tuple[Event, ...]]]:
+    """Each event of one thread with the events around it, outermost first."""
+    stack: list[Event] = []
+    for event in events:
+        while stack and event.end > stack[-1].end + tolerance or stack and event.start >= stack[-1].end:
+            stack.pop()
+        yield event, tuple(stack)
+        stack.append(event)
+
+
+def _ops(nested: list[tuple[Event, tuple[Event, ...]]], span: Event) -> Iterator[tuple[Op, Event]]:
+    inside: Counter[int] = Counter()
+    for event, parents in nested:
+        if parents:
+            inside[id(parents[-1])] += event.end - event.start  # type: ignore[assignment]
+    for event, parents in nested:
+        duration = event.end - event.start
+        yield Op(event.name, (*(p.name for p in parents), event.name), _seconds(event.start, span), duration * 1e-6,
+                 max(0.0, duration - inside[id(event)]) * 1e-6), event
+
+
+def _path_of(launch: Event, nested: list[tuple[Event, tuple[Event, ...]]], tolerance: float) -> tuple[str, ...]:
+    """Names of the ops around a launch. External ids are not asked: in some traces they name unrelated ops."""
+    best: tuple[str, ...] = ()
+    for event, parents in nested:
+        if event.start > launch.start + tolerance:
+            break
+        if event.end + tolerance >= launch.end and len(parents) >= len(best):
+            best = (*(p.name for p in parents), event.name)
+    return best
+
+
+def _activity(event: Event, launch: Launch, path: tuple[str, ...], span: Event) -> Activity:
+    args = event.args
+    stream = whole(args.get("stream"))
+    if stream is None:
+        digits = re.search(r"\d+", str(event.thread[1]))
+        stream = int(digits.group()) if digits else 0
+    occupancy = next((number(args[key]) for key in OCCUPANCY_KEYS if key in args), None)
+    return Activity(
+        kind=KINDS[event.category], name=event.name, start=_seconds(event.start, span), duration=(event.end - event.start) * 1e-6,
+        stream=stream, launch=launch, op_path=path, grid=_triple(args.get("grid")), block=_triple(args.get("block")),
+        registers=whole(args.get("registers per thread")), shared_memory=whole(args.get("shared memory")),
+        bytes=whole(args.get("bytes")), profiler_occupancy=occupancy)
+
+
+def _triple(value: object) -> tuple[int, int, int] | None:
+    if not isinstance(value, (list, tuple)) or len(value) != 3:
+        return None
+    x, y, z = (whole(part) for part in value)
+    return None if x is None or y is None or z is None else (x, y, z)
+
+
+def _device(document: Mapping[str, Any], activities: list[Event]) -> Mapping[str, object] | None:
+    """The entry of the device that most activities ran on. ROCm writes none, or one without a name that claims
+    a compute capability of CUDA's: that is no entry to reckon with."""
+    entries = document.get("deviceProperties") or document.get("computeProperties") or []
+    entries = [e for e in entries if isinstance(e, Mapping) and e.get("name")] if isinstance(entries, list) else []
+    used = Counter(whole(event.args.get("device")) for event in activities).most_common(1)
+    wanted = used[0][0] if used else None
+    if wanted is None:
+        return entries[0] if len(entries) == 1 else None
+    return next((e for e in entries if whole(e.get("id")) == wanted), None)

@@ -1,0 +1,115 @@
+"""Kineto's keys: which raw events matter and what they say. No other module knows them."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import Any, Mapping
+
+from ..errors import TraceMalformed
+from .shapes import FORWARD, ActivityKind
+
+RECORD_AGAIN = "record the run again, or restore the file from version control"
+
+KINDS: Mapping[str, ActivityKind] = {"kernel": "kernel", "gpu_memcpy": "memcpy", "memcpy": "memcpy", "gpu_memset": "memset", "memset": "memset"}
+_OP_CATEGORIES = ("cpu_op", "operator")
+_HOST_CALL = re.compile(r"(?:.*_)?(?:runtime|driver)")
+_LAUNCH_API = re.compile(r"(?:cuda|cu|hip|hipExt|hipModule|mc|mu)?(?:Graph|Module|ExtModule|Cooperative)*(?:Launch(?!HostFunc)|Memcpy|Memset)")
+OCCUPANCY_KEYS = ("est. achieved occupancy %", "theoretical occupancy %")
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A complete event (`ph` X) that some lane keeps; `start` and `end` in microseconds, as written."""
+
+    category: str
+    name: str
+    thread: tuple[object, object]
+    start: float
+    end: float
+    args: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Lanes:
+    """The events of the file by what they are, each lane in time order; `tolerance` in microseconds."""
+
+    forwards: list[Event]
+    ops: dict[tuple[object, object], list[Event]]
+    launches: list[Event]
+    activities: list[Event]
+    incomplete: int
+    tolerance: float
+
+
+def sort_into_lanes(raw_events: list[Any], file: str) -> Lanes:
+    forwards, launches, activities, incomplete = [], [], [], 0
+    ops: dict[tuple[object, object], list[Event]] = defaultdict(list)
+    for place, raw in enumerate(raw_events):
+        if not isinstance(raw, Mapping):
+            raise TraceMalformed(f"event {place} is {type(raw).__name__}, expected an object", where=file, cure=RECORD_AGAIN)
+        if raw.get("ph") != "X":
+            continue
+        category = str(raw.get("cat", "")).lower()
+        lane = _lane(category, raw.get("name"), forwards, ops, launches, activities, (raw.get("pid"), raw.get("tid")))
+        if lane is None:
+            continue
+        event = _event(category, raw, place, file)
+        if event is None:
+            incomplete += 1
+        else:
+            lane.append(event)
+    used = {correlation(event) for event in activities}
+    launches = [e for e in launches if correlation(e) in used or _LAUNCH_API.match(e.name)]
+    for lane in (forwards, launches, activities, *ops.values()):
+        lane.sort(key=lambda e: (e.start, -e.end))
+    latest = max((abs(event.end) for event in forwards), default=0.0)
+    # Epoch microseconds as doubles step by 0.25: children may stick out of their parents by a hair.
+    return Lanes(forwards, ops, launches, activities, incomplete, tolerance=0.001 + 2 * math.ulp(latest))
+
+
+def _lane(category: str, name: object, forwards: list[Event], ops: Mapping[tuple[object, object], list[Event]], launches: list[Event],
+          activities: list[Event], thread: tuple[object, object]) -> list[Event] | None:
+    if category in KINDS:
+        return activities
+    if name == FORWARD and category in ("user_annotation", *_OP_CATEGORIES):
+        return forwards
+    if category in _OP_CATEGORIES:
+        return ops[thread]
+    return launches if _HOST_CALL.fullmatch(category) else None
+
+
+def _event(category: str, raw: Mapping[str, Any], place: int, file: str) -> Event | None:
+    """The event, or `None` where the profiler recorded no end (`dur` −1) or no time (`ts` and `dur` 0) for it."""
+    start, duration = number(raw.get("ts")), number(raw.get("dur"))
+    if start is None or duration is None:
+        key = "ts" if start is None else "dur"
+        raise TraceMalformed(f"event {place} ({str(raw.get('name'))[:60]!r}) has {key} {raw.get(key)!r}, expected a number of microseconds",
+                             where=file, cure=RECORD_AGAIN)
+    if duration < 0 or (category in KINDS and start == 0 and duration == 0):
+        return None
+    args = raw.get("args")
+    return Event(category, str(raw.get("name", "")), (raw.get("pid"), raw.get("tid")), start, start + duration, args if isinstance(args, Mapping) else {})
+
+
+def number(value: object) -> float | None:
+    """A finite number, also where it was written as text; anything else (`"inf"`, `None`, a flag) is `None`."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        return None
+    try:
+        found = float(value)
+    except ValueError:
+        return None
+    return found if math.isfinite(found) else None
+
+
+def whole(value: object) -> int | None:
+    found = number(value)
+    return None if found is None else int(found)
+
+
+def correlation(event: Event) -> int:
+    """0 where there is none, which no launch has."""
+    return whole(event.args.get("correlation")) or 0
