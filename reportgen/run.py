@@ -318,7 +318,8 @@ def trim_trace(trace: dict[str, Any]) -> dict[str, Any]:
 
 _PATH = re.compile(r"(?<![\w:/.<-])(?:/[\w.@+~-]+){2,}/?|(?<![\w])[A-Za-z]:\\[^\s\"']+|~/[^\s\"']+")
 _UUID = re.compile(r"\b(?:GPU-|MIG-)?[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b")
-_ADDRESS = re.compile(r"\b(?:\d{1,3}\.){3}\d{1,3}\b(?=[:/]|$)|\b0x[0-9a-f]{9,16}\b")
+# four numbers alone may be a version (cuDNN 9.19.0.56), so an address needs a port or a scheme
+_ADDRESS = re.compile(r"\b(?:\d{1,3}\.){3}\d{1,3}\b(?=:\d)|(?<=://)(?:\d{1,3}\.){3}\d{1,3}\b|\b0x[0-9a-f]{9,16}\b")
 
 
 def scrub(value: Any, secrets: tuple[str, ...] | None = None) -> Any:

@@ -74,7 +74,8 @@ class Bytes(_Float):
     """A size in bytes; prints with binary prefixes."""
 
     def __str__(self) -> str:
-        return _scaled(float(self), 1024.0, ("B", "KiB", "MiB", "GiB", "TiB"))
+        number, unit = _scaled(float(self), 1024.0, ("B", "KiB", "MiB", "GiB", "TiB")).split(" ")
+        return f"{number.removesuffix('.00').removesuffix('.0')} {unit}"
 
 
 class BytesPerSecond(_Float):

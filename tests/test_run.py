@@ -1,0 +1,117 @@
+"""Recorded runs: what is saved can be loaded, nothing private is saved, nothing half-written stays."""
+
+import gzip
+import json
+
+import pytest
+
+from reportgen import run as run_room
+from reportgen.errors import RunInvalid
+
+
+def minimal(slug="test-gpu", **changes):
+    data = {
+        "schema_version": 1, "recorded_on": "2026-11-30", "label": None,
+        "device": {"kind": "cuda", "name": "Test GPU", "slug": slug, "compute_capability": "9.0"},
+        "software": {"torch": "2.11.0"}, "host": {}, "settings": {}, "protocol": {"processes": 7},
+        "workload": {"name": "article", "batch": 8, "heads": 16, "sequence": 1024, "head_dim": 64},
+        "ceilings": None,
+        "variants": {"naive": {"title": "Naive", "status": "ok", "samples": {"gpu_time": [1e-3, 2e-3, 3e-3]},
+                               "prediction": [["matmul", "q · kᵀ"]]}},
+    }
+    return {**data, **changes}
+
+
+def test_a_saved_run_comes_back_with_its_samples_and_trace(tmp_path):
+    folder = run_room.save(minimal(), {"naive": {"traceEvents": []}}, tmp_path)
+    loaded = run_room.load(folder)
+    assert folder == tmp_path / "test-gpu" / "article"
+    assert loaded.variants["naive"].samples["gpu_time"].median == 2e-3
+    assert loaded.variants["naive"].prediction == (("matmul", "q · kᵀ"),)
+    assert json.loads(gzip.decompress(loaded.variants["naive"].trace_path.read_bytes())) == {"traceEvents": []}
+
+
+def test_what_an_older_run_did_not_record_is_none(tmp_path):
+    loaded = run_room.load(run_room.save(minimal(), {}, tmp_path))
+    assert loaded.counters is None
+    assert loaded.variants["naive"].training is None
+    assert "gpu_time_cold" not in loaded.variants["naive"].samples
+
+
+def test_the_label_is_part_of_the_slot(tmp_path):
+    assert run_room.save(minimal(label="tf32"), {}, tmp_path) == tmp_path / "test-gpu" / "article+tf32"
+
+
+def test_a_newer_schema_is_refused_and_the_cure_named(tmp_path):
+    folder = run_room.save(minimal(), {}, tmp_path)
+    (folder / "run.json").write_text(json.dumps(minimal(schema_version=2)))
+    with pytest.raises(RunInvalid, match=r"schema 2.*reads up to 1(.|\n)*update this program"):
+        run_room.load(folder)
+
+
+@pytest.mark.parametrize(("content", "message"), [
+    ("{", "not valid JSON"), ("{}", "schema_version is missing"), (json.dumps({"schema_version": 1}), "field 'variants' is missing"),
+])
+def test_a_damaged_run_names_its_file(tmp_path, content, message):
+    (tmp_path / "run.json").write_text(content)
+    with pytest.raises(RunInvalid, match=message) as caught:
+        run_room.load(tmp_path)
+    assert str(tmp_path / "run.json") in str(caught.value)
+
+
+def test_a_missing_trace_is_an_error_that_names_it(tmp_path):
+    folder = run_room.save(minimal(), {"naive": {"traceEvents": []}}, tmp_path)
+    (folder / "naive.trace.json.gz").unlink()
+    with pytest.raises(RunInvalid, match=r"naive names the trace naive\.trace\.json\.gz, which is not there"):
+        run_room.load(folder)
+
+
+def test_a_save_that_fails_leaves_the_former_run_untouched(tmp_path):
+    folder = run_room.save(minimal(), {}, tmp_path)
+    before = (folder / "run.json").read_bytes()
+    broken = minimal()
+    broken["variants"]["naive"]["status"] = "perhaps"
+    with pytest.raises(RunInvalid, match="perhaps"):
+        run_room.save(broken, {}, tmp_path)
+    assert (folder / "run.json").read_bytes() == before
+    assert [p.name for p in folder.parent.iterdir()] == ["article"]
+
+
+def test_equal_traces_are_equal_files(tmp_path):
+    for name in ("a", "b"):
+        run_room.write_trace(tmp_path / name, {"traceEvents": [1, 2]})
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+@pytest.mark.parametrize(("private", "public"), [
+    ("(Triggered internally at /pytorch/aten/src/ATen/native/transformers/cuda/sdp_utils.cpp:838.)", "(Triggered internally at <path>:838.)"),
+    ("GPU-e53a44e6-366e-baf0-c3b3-6719573b3a97", "<uuid>"),
+    ("C:\\Users\\ada\\torch", "<path>"),
+    ("open ~/work/x.py", "open <path>"),
+    ("rpc to 10.1.2.3:29500", "rpc to <address>:29500"),
+    ("at babbage-07 by ada.l", "at <host> by <host>"),
+])
+def test_private_text_is_scrubbed(private, public):
+    assert run_room.scrub(private, ("babbage-07", "ada.l")) == public
+
+
+@pytest.mark.parametrize("harmless", [
+    "void at::native::vectorized_elementwise_kernel<8, at::native::AUnaryFunctor<c10::BFloat16>, std::array<char*, 2ul> >",
+    "scores = q @ k.transpose(-2, -1) / math.sqrt(d)", "‖out − ref‖/‖ref‖", "cuDNN 9.19.0.56", "2.11.0+cu130", "12.4 GB/s/W", "B/H/S/D",
+])
+def test_names_versions_and_source_stay_as_they_are(harmless):
+    assert run_room.scrub(harmless, ("babbage-07",)) == harmless
+
+
+def test_a_trace_loses_its_identity_but_keeps_its_events():
+    trimmed = run_room.trim_trace({"traceName": "/tmp/x.json", "trace_id": "3C54", "traceEvents": [{"ph": "X"}], "deviceProperties": []})
+    assert trimmed == {"traceEvents": [{"ph": "X"}], "deviceProperties": []}
+
+
+def test_discovery_ignores_recordings_under_way(tmp_path):
+    run_room.save(minimal(), {}, tmp_path)
+    run_room.save(minimal(slug="another"), {}, tmp_path)
+    hidden = tmp_path / "test-gpu" / ".recording-x"
+    hidden.mkdir()
+    (hidden / "run.json").write_text("{}")
+    assert [folder.parent.name for folder in run_room.discover(tmp_path)] == ["another", "test-gpu"]
