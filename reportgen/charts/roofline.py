@@ -1,0 +1,72 @@
+"""Roofline: FLOP/s over arithmetic intensity, under the ceilings measured in the same run."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from . import style
+
+MARKERS = "os^Dv<>PX*"
+PLOT = 300
+
+
+def roofline(data: Any) -> Figure:
+    """The slanted ceiling is the copy's bytes per second; flat ones are matmuls. Points are named in the key below."""
+    points = [p for p in data["points"] if p[2] and p[3] and p[2] > 0 and p[3] > 0]
+    ceilings = [(str(name), float(value)) for name, value in data["ceilings_flop"] if value]
+    figure = style.canvas(style.MARGIN + PLOT + 56 + 26 * len(points) + 8)
+    ax = style.axes(figure, 92, style.MARGIN, style.MARGIN + 8, 56 + 26 * len(points) + 8)
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    slope = float(data["ceiling_bytes"])
+    rates = [value for _, value in ceilings] or [slope * 10]
+    left = min([style.decade(p[2], up=False) for p in points] + [0.1])
+    right = max([style.decade(p[2], up=True) for p in points] + [style.decade(max(rates) / slope, up=True)])
+    low = min([style.decade(p[3], up=False) for p in points] + [style.decade(slope * left, up=False)])
+    high = style.decade(max(rates) * 1.5, up=True)
+    ax.set_xlim(left, right)
+    ax.set_ylim(low, high)
+    ax.plot([left, max(rates) / slope], [slope * left, max(rates)], color=style.INK, linewidth=2)
+    _ceilings(ax, ceilings, slope, right)
+    _axis(ax)
+    key = figure.add_axes((0, 0, 1, 1), zorder=5)
+    height = figure.get_figheight() * 72
+    key.set_xlim(0, style.WIDTH)
+    key.set_ylim(height, 0)
+    key.set_axis_off()
+    for index, (label, name, intensity, rate) in enumerate(points):
+        fill, marker = style.VARIANTS.get(name, style.OTHER)[0], MARKERS[index % len(MARKERS)]
+        ax.plot([intensity], [rate], marker=marker, markersize=12, color=fill, markeredgecolor=style.INK, markeredgewidth=1, linestyle="")
+        y = style.MARGIN + PLOT + 64 + 26 * index
+        key.plot([26], [y], marker=marker, markersize=11, color=fill, markeredgecolor=style.INK, markeredgewidth=1, linestyle="")
+        key.text(44, y, style.fitted(str(label), style.WIDTH - 60), color=style.INK, va="center", ha="left")
+    return figure
+
+
+def _ceilings(ax: Any, ceilings: list[tuple[str, float]], slope: float, right: float) -> None:
+    for name, value in ceilings:
+        ax.plot([value / slope, right], [value, value], color=style.INK, linewidth=2)
+        ax.text(right, value * 1.12, name, fontsize=style.SMALL, color=style.INK, ha="right", va="bottom")
+
+
+def _rate(value: float) -> str:
+    """`100 TFLOP/s`: a decade with its prefix."""
+    for size, prefix in ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M")):
+        if value >= size * 0.999:
+            return f"{style.tick(value / size)} {prefix}FLOP/s"
+    return f"{style.tick(value)} FLOP/s"
+
+
+def _axis(ax: Any) -> None:
+    from matplotlib.ticker import FuncFormatter, NullLocator
+
+    ax.grid(color=style.GRID, linewidth=1)
+    ax.set_axisbelow(True)
+    ax.xaxis.set_minor_locator(NullLocator())
+    ax.yaxis.set_minor_locator(NullLocator())
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: style.tick(10.0 ** round(math.log10(value)))))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _rate(10.0 ** round(math.log10(value)))))
+    ax.set_xlabel("FLOP per byte (arithmetic intensity)", fontsize=style.SMALL, color=style.MUTED, labelpad=8)
