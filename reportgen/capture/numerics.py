@@ -1,0 +1,76 @@
+"""Is a variant right? Its output against FP64, and what it does with a row that may see nothing."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from variants import reference
+
+from ..workload import Workload
+from . import operands
+from .refusal import listening
+
+SLICE_BATCH, SLICE_HEADS = 1, 2
+ROUNDING_FACTOR = {"bfloat16": 3.0, "float16": 3.0, "float32": 32.0}
+"""Accepted error, as a multiple of the error of rounding the exact result to the dtype.
+
+In 16 bits the accumulators are wider than the result, so rounding dominates: naive shows 2.2× in
+bfloat16 on an H200. In fp32 the sums themselves are rounded at every step, which a single
+rounding of the result does not show; a CPU shows 11 to 13× for every variant alike, so the factor there is calibrated.
+"""
+_MASK_REFUSED = re.compile(r"(?:not support|no support)\w*[^.]*attn_?mask|attn_?mask[^.]*not support", re.IGNORECASE)
+
+
+def relative(value: Any, exact: Any) -> float:
+    """‖value − exact‖ ÷ ‖exact‖, in FP64."""
+    difference = (value.double() - exact).norm() / exact.norm()
+    return float(difference)
+
+
+def check(variant: Any, device: str, workload: Workload) -> dict[str, Any]:
+    """`{"relative_error", "allowed_error", "ok"}` of one forward at the workload's full shape.
+
+    The forward runs whole, so the kernel that is judged is the one that is timed; the FP64
+    reference is worked out on a slice of it (one batch, two heads, every query and key).
+    A result that is not finite is not ok, and its error is `None`. Raises what the variant raises.
+    """
+    import math
+
+    import torch
+
+    q, k, v, mask = operands.make(device, workload)
+    part = (slice(0, SLICE_BATCH), slice(0, SLICE_HEADS))
+    with torch.no_grad():
+        out = variant.forward(q, k, v, mask)[part]
+        exact = reference.attention(q[part], k[part], v[part], mask)
+        error = relative(out, exact)
+        allowed = ROUNDING_FACTOR[workload.dtype] * relative(exact.to(out.dtype), exact)
+    finite = math.isfinite(error)
+    return {"relative_error": error if finite else None, "allowed_error": allowed, "ok": finite and error <= allowed}
+
+
+def masked_row(variant: Any, device: str, workload: Workload) -> dict[str, Any]:
+    """`{"outcome", "reason"}` for one query row whose every key is masked (`run.MaskedRow`).
+
+    The row in the middle, so that it lies inside a tile. `takes-no-mask` where torch says that the
+    pinned backend has no mask argument, `refused` for any other refusal.
+    """
+    import torch
+
+    q, k, v, mask = operands.make(device, workload)
+    row = workload.sequence // 2
+    mask[row] = True
+    with listening() as heard, torch.no_grad():
+        out = variant.masked(q, k, v, mask)[:, :, row].float()
+        outcome = _kind(out)
+    if heard.error is None:
+        return {"outcome": outcome, "reason": None}
+    no_mask = _MASK_REFUSED.search(heard.reason or "")
+    return {"outcome": "takes-no-mask" if no_mask else "refused", "reason": heard.reason}
+
+
+def _kind(out: Any) -> str:
+    if bool(out.isnan().any()):
+        return "nan"
+    return "zeros" if not bool(out.any()) else "other"

@@ -1,0 +1,61 @@
+"""torch's own words for why something did not run: the error, and the warnings that came before it."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from contextlib import contextmanager
+from typing import Iterator
+
+LONGEST = 600
+_TRIGGERED = re.compile(r"\s*\(Triggered internally at .*?\)\s*$", re.DOTALL)
+_NO_BACKEND = re.compile(r"No (?:available|viable) (?:kernel|backend)", re.IGNORECASE)
+
+
+class Refusal:
+    """What `listening` heard.
+
+    error: the exception, or `None` if the block ran
+    reason: one line for a person, or `None` if the block ran
+    status: `ok`, `unavailable` (torch has no such kernel here) or `failed` (anything else)
+    """
+
+    def __init__(self) -> None:
+        self.error: Exception | None = None
+        self.warnings: list[str] = []
+
+    @property
+    def reason(self) -> str | None:
+        return explain(self.error, self.warnings) if self.error else None
+
+    @property
+    def status(self) -> str:
+        if self.error is None:
+            return "ok"
+        return "unavailable" if _NO_BACKEND.search(str(self.error)) else "failed"
+
+
+@contextmanager
+def listening() -> Iterator[Refusal]:
+    """Runs a block that torch may refuse; afterwards the refusal tells whether and why.
+
+    SDPA explains a refused backend by warnings and raises a bare "No available kernel", so the
+    warnings are the reason.
+    """
+    heard = Refusal()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            yield heard
+        except Exception as error:  # noqa: BLE001 - whatever torch raises is the answer
+            heard.error = error
+    heard.warnings = [str(warning.message) for warning in caught]
+
+
+def explain(error: Exception, warned: list[str]) -> str:
+    """The error's first line and each distinct warning, without source positions."""
+    first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    told = [_TRIGGERED.sub("", text).strip() for text in warned] if _NO_BACKEND.search(first) else []
+    parts = list(dict.fromkeys([first, *(" ".join(text.split()) for text in told if text)]))
+    text = " ".join(part if part.endswith((".", "!", "?")) else f"{part}." for part in parts)
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
