@@ -1,0 +1,64 @@
+# Every target makes the environments that it needs. `make` alone explains the targets.
+
+# Set by the user: make report DEVICE=cpu WORKLOAD=small LABEL=tf32 RECORD=0 ARGS="--sequence 2048"
+DEVICE ?=
+WORKLOAD ?=
+LABEL ?=
+RECORD ?=
+COUNTERS ?=
+ARGS ?=
+PORT ?= 8000
+export PYTHON PAGES_PYTHON TORCH_INDEX WHEELHOUSE_PYTHON WHEELHOUSE_PLATFORM
+
+# Packages and caches that a container put into the environment must not reach the pages (-E).
+ENVIRONMENTS := $(or $(PYTHON),python3) requirements/environments.py
+PAGES = pages=$$($(ENVIRONMENTS) pages) && "$$pages" -E -m reportgen
+CAPTURE = capture=$$($(ENVIRONMENTS) capture)
+CHOICES = $(if $(DEVICE),--device $(DEVICE)) $(if $(WORKLOAD),--workload $(WORKLOAD)) $(if $(LABEL),--label $(LABEL)) \
+	$(if $(filter 0 no,$(RECORD)),--no-record) $(if $(COUNTERS),--counters $(COUNTERS)) $(ARGS)
+
+.DEFAULT_GOAL := help
+.PHONY: help report profile render site serve check test lock wheelhouse clean
+
+help: ## this list
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+	@echo
+	@echo 'Variables: DEVICE=cuda|cpu WORKLOAD=preset LABEL=name RECORD=0 COUNTERS=auto|on|off ARGS="--sequence 2048"'
+	@echo 'PYTHON= profiles with that Python (it must have torch); PAGES_PYTHON= makes the pages environment;'
+	@echo 'TORCH_INDEX= an index with CPU builds of torch; PORT= for serve.'
+
+report: ## profile this machine, render, build the site, say what came out
+	@$(CAPTURE) && $(PAGES) report --capture-python "$$capture" $(CHOICES)
+
+profile: ## profile this machine and write the run, no pages
+	@$(CAPTURE) && "$$capture" -m reportgen profile $(CHOICES)
+
+render: ## render docs/ and the README's table from the runs in docs/runs/
+	@$(PAGES) render
+
+site: ## build site/ from docs/, strictly
+	@$(PAGES) site
+
+serve: ## show site/ on this machine only, at PORT
+	@test -f site/index.html || { echo 'there is no site yet: make report, or make site'; exit 2; }
+	@echo 'http://localhost:$(PORT)/  (Ctrl-C ends)'
+	@$(or $(PYTHON),python3) -m http.server --bind localhost --directory site $(PORT)
+
+check: ## are the committed pages exactly what the committed runs render to?
+	@$(PAGES) render --check
+
+# Tests that need torch say so (importorskip) and run a second time under the Python that has it.
+test: ## all tests: those of the pages without torch, then those of the capture with it
+	@$(CAPTURE) && pages=$$($(ENVIRONMENTS) pages) && tools=$$($(ENVIRONMENTS) test-tools) && \
+	CAPTURE_PYTHON="$$capture" "$$pages" -E -m pytest $(ARGS) tests && \
+	PYTHONPATH="$$tools$${PYTHONPATH:+:$$PYTHONPATH}" "$$capture" -m pytest $(ARGS) $$(grep -l 'importorskip("torch")' tests/test_*.py)
+
+lock: ## renew requirements/pages.txt (needs uv)
+	uv pip compile --universal --python-version 3.11 --fork-strategy fewest --generate-hashes --no-header --no-annotate \
+		--no-emit-index-url --no-emit-find-links --excludes requirements/excludes.in -o requirements/pages.txt requirements/pages.in
+
+wheelhouse: ## collect wheelhouse/ for a machine without a network (WHEELHOUSE_PYTHON=3.12 WHEELHOUSE_PLATFORM=manylinux_2_28_x86_64)
+	@$(ENVIRONMENTS) wheelhouse
+
+clean: ## remove what was built; the environments (.venv, .venv-capture) stay
+	rm -rf build site

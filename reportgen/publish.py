@@ -1,0 +1,69 @@
+"""From recorded runs to pages and to the site: the steps that `render`, `site` and `report` share."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Sequence
+
+from . import facts as facts_room, findings, pages, readme
+from .errors import PageMismatch, ReportError
+from .layout import Layout
+from .run import Run
+
+EPOCH = "315532800"
+"""1980-01-01: the sitemap's date, so that the same pages give the same site."""
+
+
+def render_recorded(layout: Layout) -> list[Run]:
+    """Writes docs/ and the README's table from the recorded runs; returns the runs."""
+    runs = layout.recorded_runs()
+    featured = layout.featured(runs)
+    pages.render(runs, layout.docs, featured, layout.docs)
+    layout.readme.write_text(_readme(layout, runs, featured), encoding="utf-8")
+    return runs
+
+
+def render_live(layout: Layout, folder: Path) -> list[Run]:
+    """Writes build/docs from the recorded runs and the live one; the working tree stays as it is."""
+    runs = layout.with_live(folder)
+    slot = next(each.slot for each in runs if each.path == folder)
+    pages.render(runs, layout.live_docs, layout.featured(runs, otherwise=slot), layout.docs)
+    return runs
+
+
+def check(layout: Layout) -> None:
+    """Compares the committed pages with what the recorded runs render to.
+
+    Raises:
+        PageMismatch: names each page and line that differs.
+    """
+    runs = layout.recorded_runs()
+    featured = layout.featured(runs)
+    problems = list(pages.check(runs, layout.docs, featured))
+    problems += readme.differences(layout.readme.read_text(encoding="utf-8"), _readme(layout, runs, featured))
+    if problems:
+        raise PageMismatch("\n".join(["the committed pages are not what the runs render to", *problems]),
+                           cure="`make render` writes them anew; a number is never edited by hand")
+
+
+def _readme(layout: Layout, runs: Sequence[Run], featured: str) -> str:
+    shown = facts_room.build(next(run for run in runs if run.slot == featured))
+    return readme.update(layout.readme.read_text(encoding="utf-8"), shown, findings.outcomes(shown))
+
+
+def build_site(layout: Layout, docs: Path) -> None:
+    """Builds site/ with MkDocs, strictly.
+
+    Raises:
+        ReportError: MkDocs found something wrong; its own words are in the message.
+    """
+    environment = {**os.environ, "DOCS_DIR": str(docs), "NAV_FILE": str(docs / "nav.yml"), "SITE_DIR": str(layout.site),
+                   "SOURCE_DATE_EPOCH": EPOCH, "NO_MKDOCS_2_WARNING": "1"}
+    # Never --quiet: together with --strict it hides failures and ends with 0.
+    done = subprocess.run([sys.executable, "-E", "-m", "mkdocs", "build", "--strict"], cwd=layout.root, env=environment,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if done.returncode:
+        raise ReportError(f"the strict build of the site failed\n{done.stdout.strip()}", cure="mend what MkDocs names above, then `make site`")

@@ -1,0 +1,94 @@
+"""What `report` says in the terminal when it has finished: plain lines, no colours."""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter
+from typing import Mapping, Sequence
+
+from .facts import RunFacts, VariantFacts
+from .findings.base import VERDICTS, Outcome
+from .statistics import Estimate
+from .units import MISSING, Seconds, plural
+
+WIDTH = 100
+
+
+def summary(facts: RunFacts, outcomes: Mapping[str, Outcome], seconds: Mapping[str, float], where: str) -> str:
+    """The whole text.
+
+    Args:
+        seconds: what each step of this command took, in order
+        where: how to look at the site, one line
+    """
+    blocks = [_environment(facts), _table(facts), _caveats(facts), _verdicts(outcomes), _spent(facts, seconds), where]
+    return "\n\n".join(block for block in blocks if block)
+
+
+def _environment(facts: RunFacts) -> str:
+    device, software = facts.device, facts.software
+    capability = f", compute capability {device.compute_capability}" if device.compute_capability else ""
+    names = ", ".join(f"{name} {version}" for name, version in software.items() if version)
+    return "\n".join([f"{device.name}{capability}", *_wrapped(names, "  "),
+                      f"  workload {facts.workload.name}: {facts.workload.describe()}"])
+
+
+def _table(facts: RunFacts) -> str:
+    rows: list[tuple[str, ...]] = [("variant", "GPU time", "wall time", "host time", "GPU activities")]
+    for variant in facts.variants.values():
+        if variant.ok:
+            rows.append((variant.id, _time(variant.gpu_time), _time(variant.wall_time), _time(variant.host_time), _activities(variant)))
+    widths = [max(len(row[place]) for row in rows) for place in range(5)]
+    lines = ["  ".join([row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:4], widths[1:4])), row[4]]).rstrip() for row in rows]
+    for variant in facts.variants.values():
+        if not variant.ok:
+            lines += _wrapped(f"{variant.id} {variant.status}: {variant.reason or 'no reason recorded'}", "")
+    return "\n".join(lines)
+
+
+def _time(value: Estimate | None) -> str:
+    return MISSING if value is None else str(Seconds(value.median))
+
+
+def _activities(variant: VariantFacts) -> str:
+    if variant.kernels is None:
+        return f"{MISSING} (no GPU lane)"
+    parts = [plural(variant.kernels, "kernel")]
+    parts += [plural(number, noun) for number, noun in ((variant.memcpys, "memcpy"), (variant.memsets, "memset")) if number]
+    return ", ".join(parts)
+
+
+def _caveats(facts: RunFacts) -> str:
+    lines = [line for caveat in facts.caveats for line in _wrapped(caveat, "  ")]
+    return "\n".join(["mind that", *lines]) if lines else ""
+
+
+def _verdicts(outcomes: Mapping[str, Outcome]) -> str:
+    """Verdicts that were reached with their headlines, then what was not measurable, by reason."""
+    counts = Counter(outcome.verdict for outcome in outcomes.values())
+    lines = [f"{plural(len(outcomes), 'claim')} of the article: " + ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS)]
+    for verdict in VERDICTS[:3]:
+        for outcome in outcomes.values():
+            if outcome.verdict == verdict:
+                lines += _wrapped(f"{verdict:<12}  {outcome.claim}: {outcome.headline}", "  ", hang=14)
+    reasons: dict[str, list[str]] = {}
+    for outcome in outcomes.values():
+        if outcome.verdict == "not measurable":
+            reasons.setdefault(outcome.headline.removeprefix("Not measurable: "), []).append(outcome.claim)
+    if reasons:
+        lines.append("not measurable here, and why")
+    for reason, claims in reasons.items():
+        lines += _wrapped(f"{reason[:1].upper()}{reason[1:]}", "  ") + _wrapped(", ".join(claims), "    ")
+    return "\n".join(lines)
+
+
+def _spent(facts: RunFacts, seconds: Mapping[str, float]) -> str:
+    steps = ", ".join(f"{name} {Seconds(value)}" for name, value in seconds.items())
+    phases = sorted(facts.phases.items(), key=lambda item: -item[1])
+    inside = ", ".join(f"{name} {Seconds(value)}" for name, value in phases)
+    lines = _wrapped(f"{Seconds(sum(seconds.values()))} in all: {steps}", "")
+    return "\n".join(lines + (_wrapped(f"of the profiling: {inside}", "  ") if inside else []))
+
+
+def _wrapped(text: str, indent: str, hang: int = 2) -> Sequence[str]:
+    return textwrap.wrap(text, WIDTH, initial_indent=indent, subsequent_indent=indent + " " * hang, break_on_hyphens=False) or [indent]

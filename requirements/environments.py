@@ -1,0 +1,269 @@
+"""Makes and finds the two environments; called by the Makefile, needs only the standard library.
+
+Capture runs on a Python that already has torch, or on `.venv-capture`; pages run on `.venv`. Both
+commands print the path of the Python to use on standard output and everything else on standard
+error. Runs on Python 3.8 so that an older one can say what it lacks.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import NoReturn, Optional, Tuple
+
+ROOT = Path(__file__).resolve().parent.parent
+LOCK = ROOT / "requirements" / "pages.txt"
+CAPTURE = ROOT / "requirements" / "capture.txt"
+PAGES_PYTHON = (3, 11)
+CAPTURE_PYTHON = (3, 10)
+OLDEST_TORCH = (2, 5)
+PIP_WITH_TARGET = (22, 3)  # first pip that has --python
+TEST_TOOLS = ("pytest", "_pytest", "pluggy", "iniconfig", "packaging", "pygments")
+PURE = ("fonttools",)  # has a wheel for any platform, a fifth of the compiled one's size
+
+PROBE = """
+import importlib.util, sys
+from importlib import metadata
+version = None
+if importlib.util.find_spec("torch"):
+    try:
+        version = metadata.version("torch")
+    except metadata.PackageNotFoundError:
+        import torch
+        version = torch.__version__
+print(sys.executable, *sys.version_info[:2], version)
+"""
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def stop(problem: str, cure: str) -> NoReturn:
+    say(f"error: {problem}\n  what to do: {cure}")
+    raise SystemExit(2)
+
+
+class Found:
+    """A Python on this machine: its executable, `(major, minor)`, and its torch's version or `None`."""
+
+    def __init__(self, executable: str, version: Tuple[int, int], torch: Optional[str]) -> None:
+        self.executable = executable
+        self.version = version
+        self.torch = torch
+
+
+def look(python: str) -> Optional[Found]:
+    """What `python` is; `None` if it does not run. Does not import torch where metadata tells its version."""
+    try:
+        done = subprocess.run([python, "-c", PROBE], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=60)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    fields = done.stdout.decode(errors="replace").split()
+    if done.returncode or len(fields) < 4:
+        return None
+    torch = None if fields[-1] == "None" else fields[-1]
+    return Found(" ".join(fields[:-3]), (int(fields[-3]), int(fields[-2])), torch)
+
+
+def recent(torch: str) -> bool:
+    """True if torch's version is one that capture supports."""
+    major, minor = torch.split(".")[:2]
+    return (int(major), int(minor)) >= OLDEST_TORCH
+
+
+def first(candidates: Tuple[str, ...], oldest: Tuple[int, int]) -> Optional[Found]:
+    for name in candidates:
+        found = look(name) if name else None
+        if found and found.version >= oldest:
+            return found
+    return None
+
+
+def base(python: Optional[str], oldest: Tuple[int, int], variable: str) -> Found:
+    """The Python to make an environment from: the one asked for, the active one, or a newer one beside it."""
+    names = tuple(f"python3.{minor}" for minor in (13, 12, 11, 14, 10))
+    found = first((python or "", "python3", *names), oldest)
+    if found is None:
+        wanted = ".".join(map(str, oldest))
+        stop(f"no Python {wanted} or newer was found", f"install one, or name it: make {variable}=/where/it/is …")
+    return found
+
+
+def clean_environment() -> "dict[str, str]":
+    """The environment for pip: without what a container sets for its own packages."""
+    drop = ("PIP_CONSTRAINT", "PIP_TARGET", "PIP_PREFIX", "PIP_USER", "PIP_REQUIRE_VIRTUALENV", "PYTHONPATH", "PYTHONHOME")
+    return {**{key: value for key, value in os.environ.items() if key not in drop}, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+
+
+def host_pip(python: str) -> bool:
+    """True if this Python has a pip that can install into another environment."""
+    done = subprocess.run([python, "-m", "pip", "--version"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    try:
+        major, minor = done.stdout.split()[1].split(b".")[:2]
+        return not done.returncode and (int(major), int(minor)) >= PIP_WITH_TARGET
+    except (IndexError, ValueError):
+        return False
+
+
+def create(folder: Path, found: Found) -> "list[str]":
+    """Makes an empty environment and returns the pip command that installs into it."""
+    say(f"making {folder.name} with Python {found.version[0]}.{found.version[1]}")
+    python = str(folder / "bin" / "python")
+    borrowed = host_pip(found.executable)
+    command = [found.executable, "-m", "venv", "--clear", *(["--without-pip"] if borrowed else []), str(folder)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=clean_environment())
+    if done.returncode:
+        shutil.rmtree(folder, ignore_errors=True)
+        version = f"{found.version[0]}.{found.version[1]}"
+        stop(f"{found.executable} cannot make an environment: it has neither pip nor ensurepip",
+             f"install them (Debian and Ubuntu: apt-get install python{version}-venv), or name another Python: make PYTHON=…")
+    return [found.executable, "-m", "pip", "--python", python] if borrowed else [python, "-m", "pip"]
+
+
+def pip(command: "list[str]", *arguments: str, hidden: bool = False) -> bool:
+    """Runs `pip install`; its output goes to standard error, or nowhere."""
+    output = subprocess.DEVNULL if hidden else sys.stderr
+    return not subprocess.run([*command, "install", *arguments], stdout=output, stderr=output, env=clean_environment()).returncode
+
+
+def stamped(folder: Path, stamp: str) -> bool:
+    """True if the environment is whole and was made from the same requirements."""
+    file = folder / ".made-from"
+    return (folder / "bin" / "python").exists() and file.is_file() and file.read_text() == stamp
+
+
+def pages(python: Optional[str], folder: Path, wheelhouse: Path) -> str:
+    """`.venv` with exactly the locked packages."""
+    stamp = hashlib.sha256(LOCK.read_bytes()).hexdigest()
+    if not stamped(folder, stamp):
+        found = base(python, PAGES_PYTHON, "PAGES_PYTHON")
+        command = create(folder, found)
+        tag = f"-cp{found.version[0]}{found.version[1]}-"
+        local = any(tag in file.name for file in wheelhouse.glob("*.whl"))
+        source = ["--no-index", "--find-links", str(wheelhouse)] if local else []
+        say(f"installing the pages environment from {wheelhouse.name if local else 'the package index'}")
+        if not pip(command, "--quiet", *source, "--require-hashes", "--no-deps", "--only-binary", ":all:", "-r", str(LOCK)):
+            stop("the pages environment could not be installed",
+                 "see pip's message above; without a network, carry a wheelhouse here (make wheelhouse on another machine)")
+        (folder / ".made-from").write_text(stamp)
+    return str(folder / "bin" / "python")
+
+
+def has_nvidia_driver() -> bool:
+    try:
+        ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return shutil.which("nvidia-smi") is not None
+    return True
+
+
+def capture(python: Optional[str], folder: Path, index: Optional[str]) -> str:
+    """A Python with torch: the one named, the active one, or else `.venv-capture`."""
+    found = look(python or "python3")
+    if python and (found is None or found.version < CAPTURE_PYTHON or not found.torch or not recent(found.torch)):
+        have = "it does not run" if found is None else f"it is Python {found.version[0]}.{found.version[1]} with torch {found.torch or 'missing'}"
+        stop(f"PYTHON={python} cannot profile: {have}", "name a Python 3.10 or newer that has torch 2.5 or newer, or leave PYTHON out")
+    if found and found.version >= CAPTURE_PYTHON and found.torch:
+        if recent(found.torch):
+            return found.executable
+        say(f"the active Python's torch {found.torch} is older than 2.5; another one is used")
+    stamp = CAPTURE.read_text()
+    if not stamped(folder, stamp):
+        command = create(folder, base(None, CAPTURE_PYTHON, "PYTHON"))
+        install_torch(command, index)
+        (folder / ".made-from").write_text(stamp)
+    return str(folder / "bin" / "python")
+
+
+def install_torch(command: "list[str]", index: Optional[str]) -> None:
+    """The pinned torch: the CPU build where there is no NVIDIA driver and pip can find one."""
+    pin = next(line for line in CAPTURE.read_text().splitlines() if line.startswith("torch=="))
+    extra = ["--extra-index-url", index] if index else []
+    if not has_nvidia_driver():
+        say(f"installing {pin}, CPU build: there is no torch in the active Python and no NVIDIA driver")
+        if pip(command, *extra, f"{pin}+cpu", hidden=True):
+            return
+        say("pip found no CPU build (TORCH_INDEX= names an index that has one); taking the plain one, which may be several GB")
+    else:
+        say(f"installing {pin} for CUDA, several GB: there is no torch in the active Python")
+    if not pip(command, *extra, "-r", str(CAPTURE)):
+        stop("torch could not be installed", "see pip's message above, or activate a Python that has torch and run this again")
+
+
+def test_tools(pages_python: str, capture_python: str, folder: Path) -> str:
+    """A folder for PYTHONPATH that gives the capture Python a pytest, empty where it has its own.
+
+    The packages are pure Python and copied from the pages environment, so nothing is installed
+    into a Python that is not ours.
+    """
+    has = subprocess.run([capture_python, "-c", "import pytest"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    if not has.returncode:
+        return ""
+    where = subprocess.run([pages_python, "-E", "-c", "import pytest, pathlib; print(pathlib.Path(pytest.__file__).parent.parent)"],
+                           stdout=subprocess.PIPE, check=True)
+    source = Path(where.stdout.decode().strip())
+    shutil.rmtree(folder, ignore_errors=True)
+    for name in TEST_TOOLS:
+        shutil.copytree(source / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    return str(folder)
+
+
+def collect(pages_python: str, folder: Path, version: Optional[str], platform: Optional[str]) -> None:
+    """Downloads the locked wheels, for this machine or for another Python and platform."""
+    found = base(pages_python, PAGES_PYTHON, "PAGES_PYTHON")
+    version = version or f"{found.version[0]}.{found.version[1]}"
+    tags = [argument for tag in platform_tags(platform) for argument in ("--platform", tag)]
+    target = ["--python-version", version, "--implementation", "cp", *tags] if platform or version else []
+    host = found.executable if host_pip(found.executable) else sys.executable
+    shutil.rmtree(folder, ignore_errors=True)
+    command = [host, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:", "--dest", str(folder)]
+    wanted = [line.split()[0] for line in LOCK.read_text().splitlines() if line.startswith(tuple(f"{name}==" for name in PURE))]
+    done = subprocess.run([*command, *target, "--require-hashes", "-r", str(LOCK)], stdout=sys.stderr, env=clean_environment())
+    if done.returncode:
+        stop("the wheels could not be collected", "see pip's message above; WHEELHOUSE_PYTHON and WHEELHOUSE_PLATFORM must be ones that have wheels")
+    for name in PURE:
+        for wheel in folder.glob(f"{name}-*.whl"):
+            wheel.unlink()
+    subprocess.run([*command, "--python-version", version, "--platform", "any", *wanted], check=True, stdout=sys.stderr, env=clean_environment())
+    wheels = list(folder.glob("*.whl"))
+    size = sum(wheel.stat().st_size for wheel in wheels) / 1e6
+    say(f"{len(wheels)} wheels for Python {version}, {size:.0f} MB, in {folder.name}/: carry it into the checkout on the other machine")
+
+
+def platform_tags(platform: Optional[str]) -> "list[str]":
+    """`manylinux_2_28_x86_64` and every older tag that such a machine accepts as well."""
+    if not platform or not platform.startswith("manylinux_2_"):
+        return [platform] if platform else []
+    minor, machine = platform[len("manylinux_2_"):].split("_", 1)
+    tags = [f"manylinux_2_{older}_{machine}" for older in range(int(minor), 4, -1)]
+    return [*tags, f"manylinux2014_{machine}", f"manylinux2010_{machine}", f"manylinux1_{machine}", f"linux_{machine}"]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", choices=("pages", "capture", "test-tools", "wheelhouse"))
+    setting = {name: os.environ.get(name) or None for name in
+               ("PYTHON", "PAGES_PYTHON", "TORCH_INDEX", "WHEELHOUSE_PYTHON", "WHEELHOUSE_PLATFORM")}
+    what = parser.parse_args().what
+    pages_python = setting["PAGES_PYTHON"] or setting["PYTHON"]
+    wheelhouse = ROOT / "wheelhouse"
+    if what == "pages":
+        print(pages(pages_python, ROOT / ".venv", wheelhouse))
+    elif what == "capture":
+        print(capture(setting["PYTHON"], ROOT / ".venv-capture", setting["TORCH_INDEX"]))
+    elif what == "test-tools":
+        own = capture(setting["PYTHON"], ROOT / ".venv-capture", setting["TORCH_INDEX"])
+        print(test_tools(pages(pages_python, ROOT / ".venv", wheelhouse), own, ROOT / "build" / "test-tools"))
+    else:
+        collect(pages_python or "", wheelhouse, setting["WHEELHOUSE_PYTHON"], setting["WHEELHOUSE_PLATFORM"])
+
+
+if __name__ == "__main__":
+    main()
