@@ -24,7 +24,7 @@ PAGES_PYTHON = (3, 11)
 CAPTURE_PYTHON = (3, 10)
 OLDEST_TORCH = (2, 5)
 PIP_WITH_TARGET = (22, 3)  # first pip that has --python
-TEST_TOOLS = ("pytest", "_pytest", "pluggy", "iniconfig", "packaging", "pygments")
+TEST_TOOLS = ("pytest", "_pytest", "py.py", "pluggy", "iniconfig", "packaging", "pygments")
 PURE = ("fonttools",)  # has a wheel for any platform, a fifth of the compiled one's size
 
 PROBE = """
@@ -210,8 +210,12 @@ def test_tools(pages_python: str, capture_python: str, folder: Path) -> str:
                            stdout=subprocess.PIPE, check=True)
     source = Path(where.stdout.decode().strip())
     shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
     for name in TEST_TOOLS:
-        shutil.copytree(source / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+        if (source / name).is_file():
+            shutil.copy(source / name, folder)
+        else:
+            shutil.copytree(source / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     return str(folder)
 
 
