@@ -1,0 +1,148 @@
+"""What the processes found, brought into the form of `run.json`. Pure: no torch, no clock."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Mapping
+
+from variants import Variant
+
+from ..run import QUANTITIES, SCHEMA_VERSION
+from . import inputs, profiling, rounds
+
+NOT_ASKED = "not asked for in this run"
+COMPILE_ON_CPU = "compiling takes longer than the rest of a CPU run; ask for this variant by name to have it"
+
+
+@dataclass
+class Timed:
+    """Timing processes gathered: one result of `rounds.measure` per process, and who dropped out.
+
+    failures: variant → `{"status", "reason"}`; a variant that failed in one process is out of all
+    """
+
+    processes: list[dict[str, Any]] = field(default_factory=list)
+    failures: dict[str, dict[str, str]] = field(default_factory=dict)
+
+    def samples(self, variant: str) -> dict[str, list[float]]:
+        """quantity → one value per process; a quantity that a process lacks is left out whole."""
+        found = [process["samples"][variant] for process in self.processes if variant in process["samples"]]
+        if not found or variant in self.failures:
+            return {}
+        return {quantity: [one[quantity] for one in found] for quantity in QUANTITIES
+                if all(quantity in one for one in found)}
+
+    def notes(self, variant: str) -> list[dict[str, Any]]:
+        return [process["notes"][variant] for process in self.processes if variant in process["notes"]]
+
+
+Answers = Mapping[tuple[str, "str | None"], Mapping[str, Any]]
+
+
+def variant_entry(variant: Variant, timed: Timed, answers: Answers, skipped: str | None) -> dict[str, Any]:
+    """One entry of `run.json`'s variants; skipped: why it was not even tried."""
+    def value(task: str) -> Any:
+        return answers.get((task, variant.id), {}).get("value")
+
+    numerics = value("numerics") or {}
+    status, reason = ("unavailable", skipped) if skipped else _status(variant.id, timed, answers)
+    notes = timed.notes(variant.id)
+    return {
+        "title": variant.title,
+        "status": status,
+        "reason": reason,
+        "source": variant.source,
+        "prediction": [list(step) for step in variant.prediction],
+        "named": variant.named,
+        "samples": timed.samples(variant.id) if status == "ok" else {},
+        "timer": notes[0]["timer"] if notes and status == "ok" else None,
+        "timer_note": next((note["note"] for note in notes if note["note"]), None),
+        "trace": None,
+        "peak_memory_bytes": value("memory"),
+        "relative_error": numerics.get("relative_error"),
+        "allowed_error": numerics.get("allowed_error"),
+        "masked_row": value("masked_row"),
+        "training": _training(variant.id, answers),
+    }
+
+
+def _status(variant: str, timed: Timed, answers: Answers) -> tuple[str, str | None]:
+    """`ok`, or the first thing that went wrong: timing, then numerics."""
+    if variant in timed.failures:
+        return timed.failures[variant]["status"], timed.failures[variant]["reason"]
+    checked = answers.get(("numerics", variant))
+    if checked is None:
+        return ("ok", None) if timed.samples(variant) else ("failed", "it was never timed")
+    if checked["status"] != "ok":
+        return checked["status"], checked["reason"]
+    numbers = checked["value"]
+    if numbers["ok"]:
+        return "ok", None
+    error = numbers["relative_error"]
+    found = "the output is not finite" if error is None else f"relative error {error:.2g}"
+    return "failed", f"wrong result: {found}, allowed {numbers['allowed_error']:.2g}"
+
+
+def _training(variant: str, answers: Answers) -> dict[str, Any] | None:
+    answer = answers.get(("training", variant))
+    if answer is None:
+        return None
+    if answer["status"] != "ok":
+        return {"status": answer["status"], "reason": answer["reason"]}
+    kernels = answers.get(("training_kernels", variant), {}).get("value")
+    return {**answer["value"], "kernels": kernels}
+
+
+def chains(timed: Timed) -> dict[str, Any]:
+    """The probe `saving_accumulates`: seconds for 1 and 24 chained forwards, one value per process."""
+    found = [process["chains"] for process in timed.processes if process["chains"]]
+    if not found or len(found) != len(timed.processes):
+        return {"reason": "chains of forwards could not be timed"}
+    timers = {note["timer"] for process in timed.processes for name in rounds.CHAINED for note in [process["notes"][name]]}
+    result: dict[str, Any] = {"layers": list(rounds.LAYERS), "timer": "cuda-graph" if timers == {"cuda-graph"} else "wall"}
+    for name in rounds.CHAINED:
+        result[name] = {str(layers): [one[name][str(layers)] for one in found] for layers in rounds.LAYERS}
+    return result
+
+
+def clocks(timed: Timed, other_processes: int | None) -> dict[str, Any]:
+    samples = [sample for process in timed.processes for sample in process["clocks"]]
+    reason = None if samples else next((process["clocks_reason"] for process in timed.processes if process["clocks_reason"]), None)
+    return {"available": bool(samples), "reason": reason, "samples": samples, "other_processes": other_processes}
+
+
+def protocol(plan: rounds.Plan, timed: Timed, method: str) -> dict[str, Any]:
+    """How the numbers were taken; seconds and counts."""
+    first = timed.processes[0] if timed.processes else {"notes": {}, "input_sets": None, "warmed": [], "threads": None}
+    gpu = plan.device != "cpu"
+    forwards = {name: note["forwards"] for name, note in first["notes"].items()}
+    return {
+        "processes": len(timed.processes),
+        "start_method": method,
+        "seed": rounds.SEED,
+        "rounds": plan.rounds,
+        "timer": sorted({note["timer"] for note in first["notes"].values() if note["timer"]}) if gpu else None,
+        "forwards_per_graph": {name: count["gpu_time"] for name, count in forwards.items() if "gpu_time" in count} if gpu else None,
+        "forwards_per_wall_block": {name: count["wall_time"] for name, count in forwards.items()},
+        "calls_per_host_block": {name: count["host_time"] for name, count in forwards.items()},
+        "input_sets": first["input_sets"],
+        "warmed_first": first["warmed"],
+        "settle_seconds": plan.settle_seconds,
+        "settled": {name: sum(note["settled"] for note in timed.notes(name)) for name in forwards},
+        "new_shape": inputs.new_shape(plan.workload).to_json(),
+        "trace_steps": {"wait": profiling.WAIT, "warm_up": profiling.WARM_UP, "active": profiling.ACTIVE},
+        "threads": first["threads"],
+        "pinned": gpu,
+    }
+
+
+def document(survey: Mapping[str, Any], label: str | None, recorded_on: str, version: str) -> dict[str, Any]:
+    """The part of `run.json` that is known before anything is timed."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "recorded_on": recorded_on,
+        "capture_version": version,
+        **survey["environment"],
+        "workload": survey["workload"].to_json(),
+        "label": label,
+    }

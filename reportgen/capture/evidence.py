@@ -1,0 +1,115 @@
+"""Everything beside the timings, task by task in one process: what it is, whether it is right, its trace."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, dataclass
+from typing import Any, Callable
+
+import variants as variant_room
+
+from ..workload import ARTICLE, PRESETS, Workload
+from . import ceilings, environment, memory, numerics, nvml, operands, probes, profiling, rounds, training
+from .processes import Report
+from .refusal import listening
+
+Task = tuple[str, "str | None"]
+"""What to do, and for which variant."""
+
+VARIANT_TASKS: dict[str, Callable[..., Any]] = {
+    "numerics": numerics.check,
+    "masked_row": numerics.masked_row,
+    "memory": memory.peak,
+    "training": training.measure,
+    "trace": profiling.trace,
+    "training_kernels": training.count_kernels,
+}
+DEVICE_TASKS: dict[str, Callable[..., Any]] = {"ceilings": ceilings.measure, "probes": probes.run_all}
+WORDS = {
+    "numerics": "accuracy against FP64",
+    "masked_row": "a fully masked row",
+    "memory": "peak memory",
+    "training": "forward and backward",
+    "trace": "trace",
+    "training_kernels": "kernels of forward and backward",
+    "ceilings": "copy and matmul ceilings",
+    "probes": "probes",
+    "compiled": "compiling and timing",
+}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a task gave: a value, or torch's reason. seconds: how long it took."""
+
+    value: Any = None
+    status: str = "ok"
+    reason: str | None = None
+    seconds: float = 0.0
+
+
+def survey(report: Report, device: str | None, workload: Workload | None) -> dict[str, Any]:
+    """Which device there is and what is to be computed on it.
+
+    Returns:
+        `device` (`cuda` or `cpu`), `environment` (see `environment.describe`), `workload`,
+        `other_processes`; or `missing`: why the device that was asked for cannot be used.
+    """
+    report.at("the device", "looking")
+    import torch
+
+    there = torch.cuda.is_available()
+    if device is not None and operands.is_gpu(device) and not there:
+        return {"missing": "torch is built without CUDA" if not torch.backends.cuda.is_built() else "torch finds no CUDA device"}
+    device = device or ("cuda" if there else "cpu")
+    if operands.is_gpu(device):
+        import os
+
+        torch.zeros(1, device=device)
+        neighbours = nvml.other_processes([os.getpid()], device)
+    else:
+        neighbours = None
+    described = environment.describe(device)
+    return {"device": device, "environment": described, "other_processes": neighbours,
+            "workload": workload or default_workload(device, described["device"].get("compute_capability"))}
+
+
+def default_workload(device: str, compute_capability: str | None) -> Workload:
+    """The article's on a GPU, in fp16 below compute capability 8.0 (no native bf16); a small one on a CPU."""
+    if not operands.is_gpu(device):
+        return PRESETS["small"]
+    if compute_capability is not None and float(compute_capability) < 8.0:
+        return PRESETS["article-fp16"]
+    return ARTICLE
+
+
+def work(report: Report, tasks: tuple[Task, ...], device: str, workload: Workload, rounds_plan: rounds.Plan) -> None:
+    """Does the tasks in order and hands over each `Answer` at once, under the task as key.
+
+    Raises:
+        Poisoned: a task left the device unusable; its answer has been handed over.
+    """
+    rounds.limit_threads(rounds_plan.most_threads)
+    for task in tasks:
+        name, variant = task
+        report.at(variant or "the device", WORDS[name])
+        answer = _answer(report, task, device, workload, rounds_plan)
+        report.result(task, asdict(answer))
+        if answer.status != "ok":
+            try:
+                operands.synchronize(device)
+            except RuntimeError as error:
+                raise rounds.Poisoned(str(error)) from error
+
+
+def _answer(report: Report, task: Task, device: str, workload: Workload, rounds_plan: rounds.Plan) -> Answer:
+    name, variant = task
+    began, value = time.perf_counter(), None
+    with listening() as heard:
+        if name == "compiled":
+            value = rounds.measure(report, rounds_plan)
+        elif variant is None:
+            value = DEVICE_TASKS[name](device, workload)
+        else:
+            value = VARIANT_TASKS[name](variant_room.load((variant,))[0], device, workload)
+    return Answer(value, heard.status, heard.reason, time.perf_counter() - began)

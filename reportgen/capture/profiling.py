@@ -1,0 +1,62 @@
+"""The recorded trace: a few annotated forwards of one variant under torch's profiler."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from variants import Variant
+
+from ..trace import FORWARD
+from ..workload import Workload
+from . import operands
+
+WAIT, WARM_UP, ACTIVE = 1, 1, 6
+"""Profiler steps; the reader sets the first active one aside."""
+WARM_CALLS = 3
+
+
+def trace(variant: Variant, device: str, workload: Workload) -> dict[str, Any]:
+    """The Kineto trace of `ACTIVE` forwards, each inside a range named `trace.FORWARD`.
+
+    The device is waited for before every step, so that no activity of one step is recorded in the
+    next. Shapes and stacks are off: recording them makes ops slower. The first start of the
+    profiler in a process takes seconds.
+
+    Raises:
+        ValueError: torch wrote a trace that is not JSON. Otherwise what the variant raises.
+    """
+    import torch
+    from torch.profiler import ProfilerActivity, profile, record_function, schedule
+
+    gpu = operands.is_gpu(device)
+    activities = [ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if gpu else [])]
+    arguments = operands.make(device, workload)
+    documents: list[dict[str, Any]] = []
+    with torch.no_grad(), variant.pinned():
+        for _ in range(WARM_CALLS):
+            variant.bare(*arguments)
+        operands.synchronize(device)
+        with profile(activities=activities, schedule=schedule(wait=WAIT, warmup=WARM_UP, active=ACTIVE, repeat=1),
+                     on_trace_ready=lambda profiler: documents.append(export(profiler)),
+                     record_shapes=False, with_stack=False) as profiler:
+            for _ in range(WAIT + WARM_UP + ACTIVE):
+                with record_function(FORWARD):
+                    variant.bare(*arguments)
+                operands.synchronize(device)
+                profiler.step()
+    return documents[0]
+
+
+def export(profiler: Any) -> dict[str, Any]:
+    """The profiler's trace as a document in memory.
+
+    Raises:
+        ValueError: it is not JSON.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "trace.json"
+        profiler.export_chrome_trace(str(file))
+        return json.loads(file.read_text(encoding="utf-8", errors="replace"), strict=False)

@@ -1,0 +1,270 @@
+"""One timing process: first calls, warm-up, then rounds in which the variants take turns."""
+
+from __future__ import annotations
+
+import gc
+import os
+import random
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from statistics import median
+from typing import Any, Iterator, Sequence
+
+import variants as variant_room
+from variants import Variant
+
+from ..workload import Workload
+from . import inputs, nvml, timing
+from .processes import Report
+from .refusal import listening
+
+SEED = 20261130
+LAYERS = (1, 24)
+CHAINED = ("naive", "naive_inplace")
+CHAIN_REPEATS = 3
+
+
+class Poisoned(Exception):
+    """The device no longer answers after a variant failed; only a new process can go on."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a timing process is to do.
+
+    process: its number, from which the order of the variants follows
+    rounds: how often every quantity of every variant is measured
+    settle_seconds: longest warm-up of one variant
+    most_threads: torch gets no more CPU threads than these; `None` leaves its own choice
+    """
+
+    device: str
+    workload: Workload
+    variants: tuple[str, ...]
+    process: int
+    rounds: int
+    settle_seconds: float
+    most_threads: int | None = None
+    chains: bool = True
+
+
+def order(variants: Sequence[str], process: int, turn: int) -> list[str]:
+    """The variants shuffled, differently for each process and turn, the same in every run."""
+    shuffled = list(variants)
+    random.Random(f"{SEED}/{process}/{turn}").shuffle(shuffled)
+    return shuffled
+
+
+def measure(report: Report, plan: Plan) -> dict[str, Any]:
+    """Runs one timing process.
+
+    Returns:
+        `samples` (variant → quantity → seconds: the median of this process), `failures` (variant →
+        status and reason), `notes` (variant → timer, note, forwards, settled), `chains`, `clocks`,
+        `warmed` and `input_sets`.
+
+    Raises:
+        Poisoned: a variant left the device unusable; the last `report.at` names it.
+    """
+    import torch
+
+    limit_threads(plan.most_threads)
+    with torch.no_grad(), nvml.Sampler(plan.device) as sampler:
+        return _Process(report, plan, sampler).run()
+
+
+def limit_threads(most: int | None) -> None:
+    """Keeps torch to `most` CPU threads where it would take more."""
+    import torch
+
+    if most is not None and torch.get_num_threads() > most:
+        torch.set_num_threads(most)
+
+
+class _Process:
+    def __init__(self, report: Report, plan: Plan, sampler: Any) -> None:
+        self.report, self.plan, self.sampler = report, plan, sampler
+        self.variants = {variant.id: variant for variant in variant_room.load(plan.variants)}
+        self.failures: dict[str, dict[str, str]] = {}
+        self.samples: dict[str, dict[str, float]] = {name: {} for name in self.variants}
+        self.prepared: dict[str, timing.Prepared] = {}
+        self.settled: dict[str, bool] = {}
+        self.clocks: list[dict[str, Any]] = []
+
+    def run(self) -> dict[str, Any]:
+        import torch
+
+        workload, plan = self.plan.workload, self.plan
+        self.report.at("all variants", "warming libraries")
+        self.bench = timing.bench(plan.device)
+        # eight score matrices hold what the most wasteful variant needs at once
+        warmed = self.bench.warm_up(getattr(torch, workload.dtype), 8 * (workload.score_bytes + workload.operand_bytes))
+        sets = self._sets()
+        self.inputs = inputs.make(plan.device, workload, sets or 1)
+        self.bench.synchronize()
+        self._each("first call", 0, self._first_calls)
+        with _undisturbed(plan.device):
+            self._each("preparing", 1, lambda variant: self._prepare(variant, sets))
+            self._each("warming up", 2, self._settle)
+            values: dict[str, dict[str, list[float]]] = {name: {} for name in self.variants}
+            for turn in range(plan.rounds):
+                self._each(f"round {turn + 1} of {plan.rounds}", 3 + turn, lambda variant: self._round(variant, values[variant.id]))
+            chains = self._chains() if plan.chains else None
+        for name in self._alive():
+            self.samples[name].update({quantity: median(found) for quantity, found in values[name].items()})
+        return {
+            "samples": {name: self.samples[name] for name in self._alive()},
+            "failures": self.failures,
+            "notes": {name: self._notes(name) for name in self._alive()},
+            "chains": chains,
+            "clocks": self.clocks,
+            "clocks_reason": self.sampler.reason,
+            "warmed": warmed,
+            "input_sets": sets,
+            "threads": torch.get_num_threads(),
+        }
+
+    def _alive(self) -> list[str]:
+        return [name for name in self.variants if name not in self.failures]
+
+    def _each(self, phase: str, turn: int, work: Any) -> None:
+        """Every variant that is still alive, in this turn's order; a failure costs that variant only."""
+        for name in order(self._alive(), self.plan.process, turn):
+            self.report.at(name, phase)
+            variant = self.variants[name]
+            with listening() as heard, variant.pinned():
+                work(variant)
+            if heard.error is not None:
+                self.failures[name] = {"status": _status(variant, heard), "reason": heard.reason or "unknown"}
+                self.prepared.pop(name, None)
+                self._still_answers(name)
+
+    def _still_answers(self, name: str) -> None:
+        try:
+            self.bench.synchronize()
+        except RuntimeError as error:
+            raise Poisoned(f"{self.failures[name]['reason']} (after it the device answers: {str(error).splitlines()[0]})") from error
+
+    def _sets(self) -> int | None:
+        if not isinstance(self.bench, timing.GpuBench):
+            return None
+        from .environment import last_level_cache
+
+        return inputs.input_sets(self.plan.workload.operand_bytes, last_level_cache(self.plan.device))
+
+    def _first_calls(self, variant: Variant) -> None:
+        """Before anything else of this variant: the first call at the shape, then at another."""
+        found = self.samples[variant.id]
+        found["first_call"] = self._one_call(variant, self.inputs)
+        if not variant.slow_start:
+            other = inputs.make(self.plan.device, inputs.new_shape(self.plan.workload))
+            found["first_call_new_shape"] = self._one_call(variant, other)
+
+    def _one_call(self, variant: Variant, given: inputs.Inputs) -> float:
+        arguments = given.arguments(0)
+        self.bench.synchronize()
+        began = time.perf_counter()
+        variant.bare(*arguments)
+        self.bench.synchronize()
+        return time.perf_counter() - began
+
+    def _prepare(self, variant: Variant, sets: int | None) -> None:
+        def call(turn: int) -> Any:
+            return variant.bare(*self.inputs.arguments(turn))
+
+        launches = 20 if variant.slow_start else count_ops(lambda: call(0))
+        self.prepared[variant.id] = self.bench.prepare(call, sets, launches)
+
+    def _settle(self, variant: Variant) -> None:
+        self.settled[variant.id] = timing.settle(self.prepared[variant.id].warm, self.plan.settle_seconds)
+
+    def _round(self, variant: Variant, values: dict[str, list[float]]) -> None:
+        prepared = self.prepared[variant.id]
+        for quantity, block in prepared.blocks.items():
+            began = time.perf_counter()
+            found = [block()]
+            again = timing.repeats(time.perf_counter() - began) - 1
+            values.setdefault(quantity, []).extend(found + [block() for _ in range(again)])
+            if quantity == "gpu_time" and self.sampler.available:
+                self.clocks.append({"variant": variant.id, **self.sampler.sample()})
+
+    def _notes(self, name: str) -> dict[str, Any]:
+        prepared = self.prepared[name]
+        return {"timer": prepared.timer, "note": prepared.note, "forwards": prepared.forwards, "settled": self.settled[name]}
+
+    def _chains(self) -> dict[str, Any] | None:
+        """Seconds for 1 and 24 forwards in a row, the output of one being the queries of the next."""
+        if any(name not in self._alive() for name in CHAINED):
+            return None
+        self.report.at("naive", "chains of forwards")
+        q, k, v, mask = self.inputs.arguments(0)
+        with listening() as heard:
+            blocks = {(name, layers): self.bench.chain(_step(self.variants[name], k, v, mask), q, layers)
+                      for name in CHAINED for layers in LAYERS}
+            for block in blocks.values():
+                block()
+            found: dict[tuple[str, int], list[float]] = {key: [] for key in blocks}
+            for _ in range(CHAIN_REPEATS):
+                for key, block in blocks.items():
+                    found[key].append(block())
+        if heard.error is not None:
+            return None
+        return {name: {str(layers): median(found[name, layers]) for layers in LAYERS} for name in CHAINED}
+
+
+def _step(variant: Variant, k: Any, v: Any, mask: Any) -> Any:
+    return lambda q: variant.bare(q, k, v, mask)
+
+
+def _status(variant: Variant, heard: Any) -> str:
+    """A compiler that is not there is unavailable, whatever it raises; else what the refusal says."""
+    compiler = variant.slow_start and not isinstance(heard.error, MemoryError) and "memory" not in str(heard.error)
+    return "unavailable" if compiler else heard.status
+
+
+def count_ops(call: Any) -> int:
+    """Dispatched ops of one call: at least as many as it has launches, for what torch composes itself."""
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    class Counter(TorchDispatchMode):
+        seen = 0
+
+        def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            Counter.seen += 1
+            return function(*args, **(kwargs or {}))
+
+    with Counter():
+        call()
+    return Counter.seen
+
+
+@contextmanager
+def _undisturbed(device: str) -> Iterator[None]:
+    """No garbage collection; on a GPU the launching thread stays on its processor.
+
+    Not on a CPU: torch's worker threads would inherit the pin and share one processor.
+    """
+    pin = device != "cpu" and hasattr(os, "sched_setaffinity")
+    allowed = os.sched_getaffinity(0) if pin else set()
+    gc.collect()
+    gc.disable()
+    try:
+        if pin:
+            os.sched_setaffinity(0, {_processor(allowed)})
+        yield
+    finally:
+        gc.enable()
+        if pin:
+            os.sched_setaffinity(0, allowed)
+
+
+def _processor(allowed: set[int]) -> int:
+    """The processor this thread runs on now, or the last one it may use."""
+    import ctypes
+
+    try:
+        current = ctypes.CDLL(None).sched_getcpu()
+    except (OSError, AttributeError):
+        current = -1
+    return current if current in allowed else max(allowed)

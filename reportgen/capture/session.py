@@ -1,0 +1,236 @@
+"""The capture from end to end: which processes run, in which order, and what becomes of a failure."""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any, Iterator
+
+import variants as variant_room
+from variants import Variant
+
+from .. import __version__, run
+from ..errors import CaptureFailed, DeviceUnavailable
+from ..statistics import PROCESSES
+from ..workload import Workload
+from . import assemble, evidence, processes, rounds
+from .processes import ChildFailed
+from .progress import Progress, Silent
+
+ROUNDS = 3
+GPU_SETTLE, CPU_SETTLE = 0.25, 0.15
+COMPILE_PATIENCE = 300.0
+EXPECTED_SECONDS = {"survey": 5.0, "timing": 3.0, "evidence": 20.0}
+"""What the stages take on a fast GPU; only the progress line uses them."""
+
+
+@dataclass(frozen=True)
+class CaptureRequest:
+    """What to record.
+
+    device: `cuda` or `cpu`; `None` takes CUDA where there is one
+    workload: `None` takes the device's default (see `evidence.default_workload`)
+    processes: fresh timing processes; fewer than seven decide no claim
+    variants: ids, or `None` for all
+    counters: `auto`, `on` or `off`; hardware counters are taken by another room
+    quick: one round, no forward-and-backward, nothing compiled: to see that the line works
+    """
+
+    device: str | None = None
+    workload: Workload | None = None
+    label: str | None = None
+    processes: int = PROCESSES
+    variants: tuple[str, ...] | None = None
+    counters: str = "auto"
+    quick: bool = False
+
+
+def record(request: CaptureRequest, runs_root: Path, progress: Progress | None = None) -> Path:
+    """Captures a run and saves it; returns its folder.
+
+    Raises:
+        DeviceUnavailable: no torch, or no such device.
+        CaptureFailed: nothing could be measured. The former run, if any, is untouched, also after Ctrl-C.
+    """
+    data, traces = capture(request, progress)
+    return run.save(data, traces, runs_root)
+
+
+def capture(request: CaptureRequest, progress: Progress | None = None) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+    """Captures a run in memory: the content of `run.json`, and variant id → Kineto trace. Raises as `record`."""
+    progress = progress or Silent()
+    try:
+        return _Capture(request, progress).run()
+    finally:
+        progress.end()
+
+
+class _Capture:
+    def __init__(self, request: CaptureRequest, progress: Progress) -> None:
+        self.request, self.progress = request, progress
+        self.variants = variant_room.load()
+        self.phases: dict[str, float] = {}
+        self.timed = assemble.Timed()
+        self.answers: dict[tuple[str, str | None], dict[str, Any]] = {}
+
+    def run(self) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+        began, started = time.perf_counter(), datetime.now(timezone.utc)
+        self.progress.plan(sum(EXPECTED_SECONDS.values()) + (self.request.processes - 1) * EXPECTED_SECONDS["timing"])
+        survey = self._survey()
+        plan = self._plan(survey)
+        self._time(plan)
+        compiled = self._evidence(survey, plan)
+        self._drop_if_nothing_ran()
+        data = assemble.document(survey, self.request.label, started.strftime("%Y-%m-%dT%H:%M:%SZ"), __version__)
+        traces = {variant.id: self.answers["trace", variant.id]["value"] for variant in self.variants
+                  if self._value("trace", variant.id)}
+        skipped = self._skipped(survey["device"])
+        probes = {**(self._value("probes", None) or {}), "saving_accumulates": assemble.chains(self.timed)}
+        lost = {name: answer["reason"] for (task, name), answer in self.answers.items()
+                if task == "trace" and answer["status"] != "ok"}
+        self.phases["whole"] = time.perf_counter() - began
+        data.update(
+            protocol=assemble.protocol(plan, self.timed, processes.start_method()),
+            ceilings=self._value("ceilings", None),
+            clocks=assemble.clocks(self.timed, survey["other_processes"]),
+            probes={**probes, **({"traces_missing": lost} if lost else {})},
+            variants={variant.id: assemble.variant_entry(variant, compiled if variant.slow_start else self.timed, self.answers, skipped.get(variant.id))
+                      for variant in self.variants},
+            phases={name: round(seconds, 3) for name, seconds in self.phases.items()},
+            counters=None,
+            counters_reason=None,
+        )
+        kept = {name: trace for name, trace in traces.items() if data["variants"][name]["status"] == "ok"}
+        return data, kept
+
+    def _value(self, task: str, variant: str | None) -> Any:
+        return self.answers.get((task, variant), {}).get("value")
+
+    @contextmanager
+    def _stage(self, name: str, title: str, expected: float) -> Iterator[None]:
+        self.progress.stage(title)
+        began = time.perf_counter()
+        yield
+        self.phases[name] = self.phases.get(name, 0.0) + time.perf_counter() - began
+        self.progress.done(expected)
+
+    def _survey(self) -> dict[str, Any]:
+        with self._stage("survey", "importing torch, looking at the device", EXPECTED_SECONDS["survey"]):
+            try:
+                found = processes.run(evidence.survey, (self.request.device, self.request.workload), at=self.progress.at)
+            except ChildFailed as failure:
+                if "No module named 'torch'" in failure.reason:
+                    raise DeviceUnavailable("this Python has no torch", cure="activate the environment that has it, or let `make report` create one") from None
+                raise CaptureFailed(f"the device could not be looked at ({failure.reason})", cure="see whether `python -c 'import torch; torch.zeros(1)'` works") from None
+        if "missing" in found:
+            raise DeviceUnavailable(found["missing"], cure="choose DEVICE=cpu, or use a torch built for this GPU")
+        return found
+
+    def _plan(self, survey: dict[str, Any]) -> rounds.Plan:
+        device, skipped = survey["device"], self._skipped(survey["device"])
+        gpu = device != "cpu"
+        quick = self.request.quick
+        names = tuple(variant.id for variant in self.variants if variant.id not in skipped and not variant.slow_start)
+        settle = 0.05 if quick else GPU_SETTLE if gpu else CPU_SETTLE
+        return rounds.Plan(device, survey["workload"], names, 0, 1 if quick else ROUNDS, settle, None if gpu else available_processors())
+
+    def _skipped(self, device: str) -> dict[str, str]:
+        """Variants that are not tried, with the reason."""
+        asked = self.request.variants
+        skipped: dict[str, str] = {}
+        for variant in self.variants:
+            if asked is not None and variant.id not in asked:
+                skipped[variant.id] = assemble.NOT_ASKED
+            elif variant.slow_start and asked is None and (device == "cpu" or self.request.quick):
+                skipped[variant.id] = assemble.COMPILE_ON_CPU if device == "cpu" else assemble.NOT_ASKED
+        return skipped
+
+    def _time(self, plan: rounds.Plan) -> None:
+        """The timing processes one after another; a variant that fails in one is left out of the rest."""
+        for number in range(self.request.processes):
+            with self._stage("timing", f"timing, process {number + 1} of {self.request.processes}", EXPECTED_SECONDS["timing"]):
+                self.timed.processes.append(self._one_process(replace(plan, process=number)))
+
+    def _one_process(self, plan: rounds.Plan) -> dict[str, Any]:
+        while True:
+            alive = tuple(name for name in plan.variants if name not in self.timed.failures)
+            try:
+                result = processes.run(rounds.measure, (replace(plan, variants=alive),), at=self.progress.at)
+            except ChildFailed as failure:
+                if failure.subject not in alive:
+                    raise CaptureFailed(f"a timing process failed before any variant ran: {failure.reason}",
+                                        cure="look at the device (`nvidia-smi`); the former run is untouched") from None
+                self.timed.failures[failure.subject] = {"status": "failed", "reason": f"{failure.reason} (while: {failure.phase})"}
+                continue
+            self.timed.failures.update(result["failures"])
+            return result
+
+    def _tasks(self, device: str, plan: rounds.Plan) -> list[evidence.Task]:
+        """What is left to do, in an order that starts the profiler after everything that is timed."""
+        slow = [variant.id for variant in self.variants if variant.slow_start and variant.id not in self._skipped(device)]
+        named = [name for name in plan.variants if name not in self.timed.failures]
+        tasks: list[evidence.Task] = [("ceilings", None)]
+        tasks += [(task, name) for name in named for task in ("numerics", "masked_row", "memory")]
+        if not self.request.quick:
+            tasks += [("training", name) for name in named]
+        tasks += [("trace", name) for name in named]
+        if device != "cpu" and not self.request.quick:
+            tasks += [("training_kernels", name) for name in named]
+        tasks += [("probes", None)]
+        return tasks + [(task, name) for name in slow for task in ("compiled", "numerics", "masked_row", "memory", "trace")]
+
+    def _evidence(self, survey: dict[str, Any], plan: rounds.Plan) -> assemble.Timed:
+        """Tasks in one process, and in another one after a crash; returns the timing of the slow starters."""
+        device = survey["device"]
+        tasks = self._tasks(device, plan)
+        slow = tuple(dict.fromkeys(name for task, name in tasks if task == "compiled"))
+        arguments = (device, survey["workload"], replace(plan, variants=slow, process=self.request.processes, chains=False))
+        with self._stage("evidence", "traces, accuracy, memory, ceilings", EXPECTED_SECONDS["evidence"]):
+            self._do(tasks, arguments)
+        return self._compiled(slow)
+
+    def _do(self, tasks: list[evidence.Task], arguments: tuple[Any, ...]) -> None:
+        """Answers every task: a task during which the process dies gets that as its answer."""
+        while left := [task for task in tasks if task not in self.answers]:
+            try:
+                processes.run(evidence.work, (tuple(left), *arguments), at=self.progress.at, result=self._answered,
+                              patience=COMPILE_PATIENCE)
+            except ChildFailed as failure:
+                unanswered = [task for task in left if task not in self.answers]
+                if unanswered and len(unanswered) == len(left) or failure.reason.split(":")[0] != "Poisoned":
+                    for task in unanswered[:1]:
+                        self._answered(task, {"value": None, "status": "failed", "reason": failure.reason, "seconds": 0.0})
+
+    def _answered(self, task: evidence.Task, answer: dict[str, Any]) -> None:
+        self.answers[task] = answer
+        self.phases[f"evidence: {task[0]}"] = self.phases.get(f"evidence: {task[0]}", 0.0) + answer["seconds"]
+
+    def _compiled(self, slow: tuple[str, ...]) -> assemble.Timed:
+        timed = assemble.Timed()
+        for name in slow:
+            answer = self.answers["compiled", name]
+            if answer["status"] != "ok":
+                timed.failures[name] = {"status": answer["status"], "reason": answer["reason"]}
+            else:
+                timed.processes = [answer["value"]]
+                timed.failures.update(answer["value"]["failures"])
+        return timed
+
+    def _drop_if_nothing_ran(self) -> None:
+        if not any(self.timed.samples(variant.id) for variant in self.variants) and self.request.variants != ("naive_compiled",):
+            reasons = "; ".join(f"{name}: {failure['reason']}" for name, failure in self.timed.failures.items())
+            raise CaptureFailed(f"no variant ran ({reasons})", cure="the former run is untouched; see the reasons above")
+
+
+def available_processors() -> int:
+    """Processors this process may use: affinity, and a container's quota where it sets one."""
+    count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    try:
+        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text(encoding="ascii").split()
+        return count if quota == "max" else max(1, min(count, int(quota) // int(period)))
+    except (OSError, ValueError):
+        return count

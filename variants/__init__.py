@@ -1,0 +1,124 @@
+"""The attention variants that the report profiles, in the order in which it shows them.
+
+To add one: write `variants/<name>.py` and put `<name>` into `VARIANTS`. The file gives
+
+- `TITLE`, `CHANGED` (one sentence: what differs from the variant before),
+- `PREDICTION`: the GPU steps one would expect, as `(role, what it is)`,
+- `forward(q, k, v, mask)`, and `masked(q, k, v, mask)` where it takes a mask of one's own,
+- optionally `BACKEND`: the SDPA backend that it is pinned to, and `SLOW_START`: its first call
+  takes many seconds.
+
+q, k, v are `[batch, heads, sequence, head_dim]`; mask is bool `[sequence, sequence]`, True where a
+query may not see a key. torch is imported inside functions only, so that pages can be rendered
+where there is no torch.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any, Callable
+
+VARIANTS = (
+    "naive",
+    "naive_inplace",
+    "sdpa_math",
+    "sdpa_efficient",
+    "sdpa_flash",
+    "sdpa_cudnn",
+    "naive_compiled",
+)
+SIX = ("naive", "naive_inplace", "sdpa_math", "sdpa_efficient", "sdpa_flash", "sdpa_cudnn")
+"""The variants of the article: only these are in verdicts."""
+
+BACKENDS = {"math": "MATH", "efficient": "EFFICIENT_ATTENTION", "flash": "FLASH_ATTENTION", "cudnn": "CUDNN_ATTENTION"}
+"""Our name of an SDPA backend → the member of `torch.nn.attention.SDPBackend`."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One implementation of causal attention.
+
+    backend: key of `BACKENDS`, or `None` where nothing is pinned
+    named: one of the article's six
+    source: the variant's file as text
+    bare, bare_masked: the file's own functions, to be called inside `pinned()`; the pin costs
+        about 10 µs of host time, so what is timed is pinned once, outside
+    slow_start: measured in one process only, because the first call takes many seconds
+    """
+
+    id: str
+    title: str
+    changed: str
+    prediction: tuple[tuple[str, str], ...]
+    backend: str | None
+    named: bool
+    source: str
+    bare: Callable[..., Any]
+    bare_masked: Callable[..., Any] | None
+    slow_start: bool = False
+
+    def pinned(self) -> AbstractContextManager[Any]:
+        """Holds SDPA to this variant's backend; does nothing where there is none to pin."""
+        if self.backend is None:
+            return nullcontext()
+        from torch.nn.attention import SDPBackend, sdpa_kernel
+
+        return sdpa_kernel(getattr(SDPBackend, BACKENDS[self.backend]))
+
+    def forward(self, q: Any, k: Any, v: Any, mask: Any) -> Any:
+        """Causal attention `[B, H, S, D]`, pinned. Raises what torch raises where it cannot run."""
+        with self.pinned():
+            return self.bare(q, k, v, mask)
+
+    def masked(self, q: Any, k: Any, v: Any, mask: Any) -> Any:
+        """Attention under `mask` alone, pinned.
+
+        Raises:
+            NotImplementedError: the variant takes no mask of one's own.
+        """
+        if self.bare_masked is None:
+            raise NotImplementedError(f"{self.id} does not support an attn_mask of one's own")
+        with self.pinned():
+            return self.bare_masked(q, k, v, mask)
+
+
+def load(names: tuple[str, ...] | None = None) -> tuple[Variant, ...]:
+    """The variants with these names, or all of them, in the order of `VARIANTS`.
+
+    Raises:
+        ValueError: a name is not in `VARIANTS`, or its file lacks a part.
+    """
+    unknown = set(names or ()) - set(VARIANTS)
+    if unknown:
+        raise ValueError(f"no such variant: {', '.join(sorted(unknown))} (there are {', '.join(VARIANTS)})")
+    return tuple(_from_module(name) for name in VARIANTS if names is None or name in names)
+
+
+def _from_module(name: str) -> Variant:
+    module = importlib.import_module(f"{__name__}.{name}")
+    for part in ("TITLE", "CHANGED", "PREDICTION", "forward"):
+        if not hasattr(module, part):
+            raise ValueError(f"variants/{name}.py lacks {part}")
+    backend = getattr(module, "BACKEND", None)
+    if backend is not None and backend not in BACKENDS:
+        raise ValueError(f"variants/{name}.py: BACKEND is {backend!r}, not one of {', '.join(BACKENDS)}")
+    return Variant(
+        id=name,
+        title=module.TITLE,
+        changed=module.CHANGED,
+        prediction=tuple((role, meaning) for role, meaning in module.PREDICTION),
+        backend=backend,
+        named=name in SIX,
+        source=_source(module),
+        bare=module.forward,
+        bare_masked=getattr(module, "masked", None),
+        slow_start=getattr(module, "SLOW_START", False),
+    )
+
+
+def _source(module: ModuleType) -> str:
+    return inspect.getsource(module)
