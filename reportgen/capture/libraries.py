@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import subprocess
 from importlib import metadata
 from pathlib import Path
@@ -86,3 +87,13 @@ def first_line(command: list[str]) -> str | None:
         return None
     lines = done.stdout.strip().splitlines()
     return lines[0].strip() if lines else None
+
+
+def in_container() -> bool:
+    """True inside Docker, Podman or Kubernetes, as far as the file system tells."""
+    if Path("/.dockerenv").exists() or Path("/run/.containerenv").exists():
+        return True
+    try:
+        return bool(re.search(r"docker|kubepods|containerd|lxc", Path("/proc/1/cgroup").read_text(encoding="ascii", errors="replace")))
+    except OSError:
+        return False
