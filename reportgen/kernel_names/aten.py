@@ -43,7 +43,11 @@ def decode(name: str) -> KernelName | None:
         parts = (Part(base, _SOFTMAX[base], f"{SOURCE}/SoftMax.cu"), *_softmax_types(types, roles))
         return KernelName(name, "ATen softmax", shorten(base), parts, "no", "exponentials and sums on CUDA cores; no matrix instruction")
     if base == "triu_tril_kernel":
-        return KernelName(name, "ATen triangular mask", "triu_tril", (Part(base, "keeps one triangle of a matrix and zeroes the other", SOURCE),), "no", "it only copies or zeroes elements")
+        parts = (Part(base, "keeps one triangle of a matrix and zeroes the other", SOURCE),)
+        element = re.search(r"triu_tril_kernel<([\w:]+)", flat)
+        if element and element.group(1) in TYPES:
+            parts += (Part(element.group(1), f"element type {TYPES[element.group(1)]}", SOURCE),)
+        return KernelName(name, "ATen triangular mask", "triu_tril", parts, "no", "it only copies or zeroes elements")
     return None
 
 

@@ -65,6 +65,10 @@ class Activity:
     def op(self) -> str | None:
         return self.op_path[-1] if self.op_path else None
 
+    @property
+    def launch_api(self) -> str:
+        return self.launch.api
+
 
 @dataclass(frozen=True)
 class Forward:
