@@ -1,0 +1,67 @@
+"""Which pages exist, and how runs become them. Rendering is a pure function of the recorded runs."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Sequence
+
+from .. import facts as facts_room
+from ..facts import RunFacts
+from ..findings.base import Finding
+from ..run import Run
+from . import compare, device, finding, front, names, navigation, site, tree, variant
+
+ASSETS = "assets"
+
+
+def render_facts(all_facts: Sequence[RunFacts], featured: str, findings: Sequence[Finding] | None = None) -> dict[str, str | bytes]:
+    """Every generated file: path below the docs root → Markdown or SVG.
+
+    Args:
+        featured: slot of the run that shared pages show in full.
+        findings: all of them where not given; tests give fewer.
+    Raises:
+        ValueError: no run is in that slot.
+    """
+    if findings is None:
+        from ..findings import FINDINGS as findings
+    all_pages = site.build(all_facts, featured, findings)
+    files = all_pages.files
+    files[front.INDEX] = front.index(all_pages)
+    for number, item in enumerate(all_pages.findings, start=1):
+        files[finding.path(item)] = finding.render(all_pages, item, number)
+    for name in all_pages.featured.variants:
+        files[variant.path(name)] = variant.render(all_pages, name)
+    files[front.BEYOND] = front.beyond(all_pages)
+    files[compare.PATH] = compare.render(all_pages)
+    files[names.PATH] = names.render(all_pages)
+    for path in front.READING:
+        files[path] = front.reading(all_pages, path)
+    for facts in all_pages.runs:
+        files[device.path(facts)] = device.render(all_pages, facts)
+        files[f"runs/{facts.slot}/findings.md"] = finding.of_run(all_pages, facts)
+        files[f"runs/{facts.slot}/variants.md"] = variant.of_run(all_pages, facts)
+    files[tree.NAVIGATION] = navigation.render(all_pages)
+    return site.by_path(files)
+
+
+def render(runs: Sequence[Run], out: Path, featured: str, source: Path) -> None:
+    """Writes the docs tree `out`, with its `nav.yml`, from recorded runs.
+
+    Pages and charts that no run renders to any more are removed. Where `out` is not `source` (the
+    committed docs folder), the evidence and the style sheets are copied, so that `out` builds alone.
+    """
+    tree.write(render_facts([facts_room.build(run) for run in runs], featured), out)
+    tree.copy_evidence({run.slot: run for run in runs}, out)
+    if out.resolve() != source.resolve():
+        tree.drop_evidence({run.slot for run in runs}, out)
+        shutil.copytree(source / ASSETS, out / ASSETS, dirs_exist_ok=True)
+
+
+def check(runs: Sequence[Run], docs: Path, featured: str) -> list[str]:
+    """Where committed pages differ from what the committed runs render to, as `path:line: expected …, found …`."""
+    return tree.differences(render_facts([facts_room.build(run) for run in runs], featured), docs)
+
+
+__all__ = ["check", "render", "render_facts"]

@@ -1,0 +1,76 @@
+"""Cells and sentences that carry markup of our own, beside the plain values that `tables` knows."""
+
+from __future__ import annotations
+
+import html
+import re
+from dataclasses import dataclass
+
+from ..statistics import Estimate
+from ..tables import code
+from ..units import MISSING, Seconds, significant
+
+
+@dataclass(frozen=True)
+class Badge:
+    """A verdict as a word in a coloured box, so that the colour is never alone."""
+
+    verdict: str
+
+    def __str__(self) -> str:
+        return f'<span class="verdict {self.verdict.replace(" ", "-")}">{self.verdict}</span>'
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence in a table cell; its `code` stays code."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return sentence(self.text).replace("|", "&#124;")
+
+
+@dataclass(frozen=True)
+class Linked:
+    """A sentence that links to a page below the docs root."""
+
+    text: str
+    target: str
+    root: str
+
+    def __str__(self) -> str:
+        return f"[{sentence(self.text)}]({self.root}{self.target})".replace("|", "&#124;")
+
+
+def sentence(text: str) -> str:
+    """Free text (a headline, torch's own words) as prose that no renderer takes for markup; `code` stays code."""
+    parts = re.split(r"(`[^`]+`)", " ".join(text.split()))
+    return "".join(code(part[1:-1]) if part.startswith("`") and len(part) > 2 else _plain(part) for part in parts)
+
+
+def _plain(text: str) -> str:
+    # an underscore at a word's edge could open emphasis: masked_fill_, _safe_softmax
+    return re.sub(r"(?<!\w)_|_(?!\w)", r"\\_", html.escape(text, quote=False))
+
+
+def us(value: Estimate | float | None) -> str:
+    """A median in µs without its unit, for a column whose head carries it."""
+    if value is None:
+        return MISSING
+    return Seconds(value.median if isinstance(value, Estimate) else value).us()
+
+
+def interval(value: Estimate | None) -> str:
+    """`93.1 to 93.9`: lowest and highest process median in µs."""
+    return MISSING if value is None else f"{Seconds(value.low).us()} to {Seconds(value.high).us()}"
+
+
+def ratio_interval(value: Estimate) -> str:
+    """`2.77 (2.75 to 2.79)`."""
+    return f"{significant(value.median)} ({significant(value.low)} to {significant(value.high)})"
+
+
+def dims(value: tuple[int, ...] | None) -> str | None:
+    """`2 × 66 × 1`: a grid or a block."""
+    return None if value is None else " × ".join(str(v) for v in value)

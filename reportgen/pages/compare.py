@@ -1,0 +1,74 @@
+"""Devices side by side: rows are devices, beside the article's row."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+from .. import published
+from ..facts import SIX, RunFacts, VariantFacts
+from ..tables import Link, Table, columns
+from ..units import Ratio, text
+from . import board
+from .cells import us
+from .environment import page
+from .lead import decisive, ranked
+from .site import Site, device_name
+
+PATH = "compare.md"
+
+
+def render(site: Site) -> str:
+    verdicts = [(finding, board.by_finding(site, finding.slug, PATH)) for finding in site.findings]
+    return page("compare.md.j2", PATH, devices=board.devices(site), gpu=times(site, "gpu_time", "gpu_time"), wall=times(site, "wall_time", None),
+                host=times(site, "host_time", None), ratios=ratios(site), counts=counts(site), verdicts=verdicts)
+
+
+def _titles(site: Site) -> list[str]:
+    return [site.featured.variants[name].title for name in SIX if name in site.featured.variants]
+
+
+def _rows(site: Site, cell: Callable[[RunFacts, VariantFacts], Any]) -> list[tuple[object, ...]]:
+    return [(Link(device_name(facts), f"runs/{facts.slot}/index.md"), facts.workload.name,
+             *(cell(facts, facts.variants[name]) for name in SIX if name in site.featured.variants)) for facts in site.runs]
+
+
+def _article(site: Site, cell: Callable[[str], Any]) -> tuple[object, ...]:
+    said = published.load()
+    return (f"{said['device']['name']} (the article)", said["workload"]["name"], *(cell(name) for name in SIX if name in site.featured.variants))
+
+
+def times(site: Site, quantity: str, article: str | None) -> Table:
+    """A quantity in µs, a row per device; the article's row first where it gives any."""
+    rows = [_article(site, lambda name: us(published.of(name, article)))] if article else []
+    rows += _rows(site, lambda _, variant: us(getattr(variant, quantity)))
+    return Table(columns("Device", "Workload", *(f"#{title} (µs)" for title in _titles(site))), tuple(rows))
+
+
+def ratios(site: Site) -> Table:
+    """Each variant's time over the fastest's on the same device: GPU time, or wall time where there is no GPU."""
+    known = [published.of(name, "gpu_time") for name in SIX if published.of(name, "gpu_time")]
+
+    def article(name: str) -> Any:
+        value = published.of(name, "gpu_time")
+        return Ratio(value / min(known)) if value and known else None
+
+    def cell(facts: RunFacts, variant: VariantFacts) -> Any:
+        order = ranked(facts, decisive(facts))
+        time = getattr(variant, decisive(facts))
+        return Ratio(time.median / order[0][1].median) if order and time and variant.ok else None
+
+    return Table(columns("Device", "Workload", *(f"#{title}" for title in _titles(site))), (_article(site, article), *_rows(site, cell)))
+
+
+def counts(site: Site) -> Table:
+    """Kernels + memcpys + memsets of one forward."""
+    def cell(_: RunFacts, v: VariantFacts) -> str:
+        return text(None) if v.kernels is None else f"{v.kernels} + {v.memcpys or 0} + {v.memsets or 0}"
+
+    def article(name: str) -> str:
+        kernels = published.of(name, "kernels")
+        return text(None) if kernels is None else f"{kernels} + {published.of(name, 'memcpys') or 0}"
+
+    return Table(columns("Device", "Workload", *(f"#{title}" for title in _titles(site))), (_article(site, article), *_rows(site, cell)))
+
+

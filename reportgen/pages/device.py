@@ -1,0 +1,127 @@
+"""A device's page: what was run, the four tables, the verdicts, and what to know before trusting them."""
+
+from __future__ import annotations
+
+from typing import Any, Mapping
+
+from ..facts import RunFacts
+from ..statistics import Estimate
+from ..tables import Code, Link, Table, columns
+from ..units import Bytes, BytesPerSecond, Count, FlopPerSecond, Percent, Seconds, significant
+from . import board, pictures, summaries
+from .cells import Sentence
+from .environment import page
+from .site import Site, device_name
+
+
+def path(facts: RunFacts) -> str:
+    return f"runs/{facts.slot}/index.md"
+
+
+def render(site: Site, facts: RunFacts) -> str:
+    """The page of one run."""
+    at = path(facts)
+    picture = pictures.overview(facts)
+    return page("device.md.j2", at, facts=facts, device=device_name(facts), workload=facts.workload.describe(), environment=environment(facts),
+                settings=settings(facts), overview=site.chart(facts, picture, at) if picture else "",
+                kernel_counts=summaries.kernel_counts(facts), slowdown=summaries.slowdown(facts), cpu_bill=summaries.cpu_bill(facts),
+                occupancy=summaries.occupancy_steps(facts), occupancy_missing=summaries.occupancy_missing(facts), numbers=summaries.numbers(facts),
+                training=summaries.training(facts), board=board.board(site, facts, at), tally=board.tally(site, facts), integrity=integrity(facts),
+                ceilings=ceilings(facts), clocks=clocks(facts), phases=phases(facts), downloads=downloads(facts), protocol=protocol(facts))
+
+
+def environment(facts: RunFacts) -> Table:
+    """Hardware and software of the run."""
+    d = facts.device
+    rows: list[tuple[object, object]] = [
+        ("Device", d.name), ("Compute capability", d.compute_capability), ("Multiprocessors (SMs)", d.sm_count),
+        ("Memory", Bytes(d.memory_bytes) if d.memory_bytes else None), ("Last-level cache", Bytes(d.l2_cache_bytes) if d.l2_cache_bytes else None),
+        ("Power limit", f"{significant(d.power_limit_watts)} W" if d.power_limit_watts else None), ("MIG profile", d.mig_profile), ("ECC", d.ecc)]
+    rows += [(name, Sentence(str(value)) if value is not None else None) for name, value in facts.software.items()]
+    rows += [(f"Host {name.replace('_', ' ')}", Sentence(str(value)) if value is not None else None) for name, value in facts.host.items()]
+    return Table(columns("What", "Value"), tuple(rows))
+
+
+def settings(facts: RunFacts) -> Table:
+    """Switches that change results; what was not set is shown as such."""
+    return Table(columns("Setting", "Value"), tuple((Code(name), "not set" if value is None else Sentence(_plain(value))) for name, value in facts.settings.items()))
+
+
+def protocol(facts: RunFacts) -> Table:
+    return Table(columns("What", "Value"), tuple((name.replace("_", " "), None if value is None else Sentence(_plain(value))) for name, value in facts.protocol.items()))
+
+
+def integrity(facts: RunFacts) -> Table:
+    """What to know before trusting a count, a row per variant that has a trace."""
+    rows = []
+    for v in facts.variants.values():
+        box = v.integrity
+        if box is None:
+            continue
+        leaked = ", ".join(f"{n} {kind}" for kind, n in box.unattributed.items() if n) or "none"
+        differing = ", ".join(str(i) for i in box.differing) or "none"
+        apis = ", ".join(f"{api} {n}" for api, n in sorted(box.launch_apis.items())) or None
+        timing = None
+        if v.gpu_time is not None and v.trace_gpu_time:
+            timing = f"{(v.trace_gpu_time / v.gpu_time.median - 1) * 100:+.1f} %"
+        rows.append((Link(v.title, f"variants/{v.id}.md"), leaked, box.launches_without_activity, box.dropped_forwards, differing, apis, v.timer, timing))
+    return Table(columns("Variant", "GPU activities outside the forwards", "#Launches without an activity", "#Forwards set aside", "Forwards that differ",
+                         "Host calls that launched", "GPU timer", "#Trace against timer"), tuple(rows))
+
+
+def ceilings(facts: RunFacts) -> Table | None:
+    """Rates that plain large work reached in this run."""
+    c = facts.ceilings
+    if c is None:
+        return None
+    size = f"square matmul of size {c.matmul_size:,}" if c.matmul_size else "square matmul"
+    rows = (("Copy, bytes read plus written", f"{Bytes(c.copy_bytes)} copied" if c.copy_bytes else None, BytesPerSecond(c.copy_bytes_per_s) if c.copy_bytes_per_s else None),
+            (f"Matmul in {facts.workload.dtype}", size, FlopPerSecond(c.matmul_flop_per_s) if c.matmul_flop_per_s else None),
+            ("Matmul in float32, TF32 off", size, FlopPerSecond(c.fp32_flop_per_s) if c.fp32_flop_per_s else None))
+    return Table(columns("Ceiling", "Work", "#Reached"), rows)
+
+
+def clocks(facts: RunFacts) -> Table | None:
+    """Clock, power and temperature per variant, medians of what was sampled between blocks."""
+    by: dict[str, list[Mapping[str, Any]]] = {}
+    for sample in facts.clocks.get("samples") or ():
+        by.setdefault(str(sample.get("variant")), []).append(sample)
+    if not by:
+        return None
+    rows = []
+    for name, samples in by.items():
+        throttle = sorted({reason for s in samples for reason in (s.get("throttle") or ())})
+        title = facts.variants[name].title if name in facts.variants else name
+        rows.append((title, *(_middle(samples, key) for key in ("sm_mhz", "memory_mhz", "power_watts", "temperature_c")), ", ".join(throttle) or "none"))
+    return Table(columns("Variant", "#SM clock (MHz)", "#Memory clock (MHz)", "#Power (W)", "#Temperature (°C)", "Throttling"), tuple(rows))
+
+
+def _middle(samples: list[Mapping[str, Any]], key: str) -> object:
+    known = [float(s[key]) for s in samples if s.get(key) is not None]
+    return Count(round(Estimate(tuple(known)).median)) if known else None
+
+
+def phases(facts: RunFacts) -> Table | None:
+    """Where the seconds of the capture went."""
+    if not facts.phases:
+        return None
+    total = sum(facts.phases.values()) or 1.0
+    return Table(columns("Phase", "#Time", "#Share"), tuple((name.replace("_", " "), Seconds(value), Percent(round(100 * value / total, 1))) for name, value in facts.phases.items()))
+
+
+def downloads(facts: RunFacts) -> Table:
+    """The evidence itself."""
+    folder = f"runs/{facts.slot}"
+    rows: list[tuple[object, object]] = [(Link("run.json", f"{folder}/run.json"), "everything that was measured, as it was recorded")]
+    rows += [(Link(v.trace_file, f"{folder}/{v.trace_file}"), f"trace of {v.title}") for v in facts.variants.values() if v.trace_file]
+    return Table(columns("File", "What it is"), tuple(rows))
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if isinstance(value, dict):
+        return ", ".join(f"{k} {_plain(v)}" for k, v in value.items())
+    if isinstance(value, (list, tuple)):
+        return ", ".join(_plain(v) for v in value)
+    return str(value)

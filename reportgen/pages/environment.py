@@ -1,0 +1,46 @@
+"""The Jinja environment: strict, without autoescape, with the few filters that templates use."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from .. import published, tables, units
+from ..workload import ARTICLE
+from .cells import Badge, sentence
+from .site import MARKER, root
+
+TEMPLATES = Path(__file__).resolve().parent.parent / "templates"
+
+
+@cache
+def environment() -> Environment:
+    """One environment for all pages. A name that a template misspells is an error, never a blank."""
+    env = Environment(loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, autoescape=False,
+                      trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True, newline_sequence="\n")
+    env.filters.update(code=tables.code, prose=tables.prose, text=units.text, table=tables.markdown,
+                       badge=lambda verdict: str(Badge(verdict)), sentence=sentence,
+                       seconds=lambda v: units.text(None if v is None else units.Seconds(v)),
+                       bytes=lambda v: units.text(None if v is None else units.Bytes(v)),
+                       percent=lambda v: units.text(None if v is None else units.Percent(v)),
+                       ratio=lambda v: units.text(None if v is None else units.Ratio(v)))
+    env.globals.update(published=published.load(), article=ARTICLE, marker=MARKER)
+    return env
+
+
+def page(template: str, path: str, **context: Any) -> str:
+    """Renders `template` for the page at `path` (below the docs root); one newline at the end."""
+    text = environment().get_template(template).render(path=path, root=root(path), **context)
+    lines = [line.rstrip() if not line.endswith("  ") or not line.strip() else line.rstrip() + "  " for line in text.split("\n")]
+    out: list[str] = []
+    fenced = False
+    for line in lines:
+        fenced ^= line.startswith("```")
+        if line or fenced or (out and out[-1]):
+            out.append(line)
+    return "\n".join(out).strip("\n") + "\n"
+
+

@@ -1,0 +1,79 @@
+"""The front page, what lies beyond the article, and the pages that teach: all from the featured run."""
+
+from __future__ import annotations
+
+from ..facts import RunFacts, VariantFacts
+from ..tables import Table, columns
+from . import board, lead, pictures, summaries
+from .cells import Sentence, us
+from .environment import page
+from .site import Site, device_name, software
+
+INDEX = "index.md"
+BEYOND = "beyond.md"
+READING = {"reading-a-trace.md": "reading_a_trace.md.j2", "method.md": "method.md.j2", "glossary.md": "glossary.md.j2"}
+
+
+def index(site: Site) -> str:
+    """`index.md`: what this is, who wins, what to change, the four tables, the verdicts."""
+    facts = site.featured
+    picture = pictures.overview(facts)
+    sentences = [text for text in (lead.winner(facts), lead.wall(facts), lead.cpu_cost(facts), lead.first_call(facts), lead.default_backend(facts)) if text]
+    return page("index.md.j2", INDEX, site=site, device=device_name(facts), folder=f"runs/{facts.slot}/index.md", introduction=lead.introduction(facts),
+                sentences=sentences, advice=lead.advice(site, facts), overview=site.chart(facts, picture, INDEX) if picture else "",
+                kernel_counts=summaries.kernel_counts(facts), slowdown=summaries.slowdown(facts), cpu_bill=summaries.cpu_bill(facts),
+                occupancy=summaries.occupancy_steps(facts), occupancy_missing=summaries.occupancy_missing(facts), board=board.board(site, facts, INDEX),
+                tally=board.tally(site, facts), devices=board.devices(site))
+
+
+def beyond(site: Site) -> str:
+    """`beyond.md`: questions that the article does not ask and the evidence answers."""
+    facts = site.featured
+    return page("beyond.md.j2", BEYOND, device=device_name(facts), software=software(facts), wall=wall(facts), calls=calls(facts), cold=cold(facts),
+                accuracy=accuracy(facts), training=summaries.training(facts), compiled=facts.variants.get("naive_compiled"), others=site.others, device_name=device_name)
+
+
+def reading(site: Site, path: str) -> str:
+    """A page that teaches; it shows the featured run, or the first one that has a GPU lane."""
+    shown = next((f for f in (site.featured, *site.runs) if f.has_gpu_lane), site.featured)
+    variant = shown.variants.get("naive")
+    picture = pictures.lanes(variant) if variant and variant.activities and path.startswith("reading") else None
+    return page(READING[path], path, facts=shown, featured=site.featured, device=device_name(shown), naive=variant if variant and variant.ok else None,
+                flash=summaries.main_kernel(shown.variants.get("sdpa_flash")), lanes=site.chart(shown, picture, path) if picture else "",
+                processes=site.featured.protocol.get("processes"), folder=f"runs/{shown.slot}/index.md")
+
+
+def _shown(facts: RunFacts) -> list[VariantFacts]:
+    return [v for v in facts.variants.values() if v.ok]
+
+
+def wall(facts: RunFacts) -> Table:
+    rows = []
+    for v in _shown(facts):
+        extra = us(max(0.0, v.wall_time.median - v.gpu_time.median)) if v.wall_time and v.gpu_time else None
+        rows.append((summaries.variant_link(v), us(v.gpu_time), us(v.wall_time), extra, us(v.host_time)))
+    return Table(columns("Variant", "#GPU time (µs)", "#Wall time (µs)", "#Wall minus GPU (µs)", "#Host time (µs)"), tuple(rows))
+
+
+def calls(facts: RunFacts) -> Table:
+    rows = tuple((summaries.variant_link(v), us(v.first_call), us(v.first_call_new_shape), us(v.host_time)) for v in _shown(facts))
+    return Table(columns("Variant", "#First call (µs)", "#First call at a new shape (µs)", "#Steady state (µs)"), rows)
+
+
+def cold(facts: RunFacts) -> Table:
+    rows = []
+    for v in _shown(facts):
+        change = f"{(v.gpu_time_cold.median / v.gpu_time.median - 1) * 100:+.1f} %" if v.gpu_time and v.gpu_time_cold else None
+        rows.append((summaries.variant_link(v), us(v.gpu_time), us(v.gpu_time_cold), change))
+    return Table(columns("Variant", "#Hot (µs)", "#Cold (µs)", "#Change"), tuple(rows))
+
+
+def accuracy(facts: RunFacts) -> Table:
+    """Relative error against FP64, and what a fully masked row gives."""
+    rows = []
+    for v in _shown(facts):
+        error, allowed = (None if value is None else f"{value * 100:.2g} %" for value in (v.relative_error, v.allowed_error))
+        masked = v.masked_row.outcome.replace("-", " ") if v.masked_row else None
+        why = Sentence(v.masked_row.reason) if v.masked_row and v.masked_row.reason else None
+        rows.append((summaries.variant_link(v), error, allowed, masked, why))
+    return Table(columns("Variant", "#Relative error", "#Allowed", "Fully masked row", "torch's words"), tuple(rows))

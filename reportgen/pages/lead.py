@@ -1,0 +1,126 @@
+"""The front page's first sentences: who wins here, by how much, and what it costs. Each picks a case from facts.
+
+No sentence is typed for a device. Every function returns an empty string where the run cannot say it.
+"""
+
+from __future__ import annotations
+
+from ..facts import SIX, RunFacts, VariantFacts
+from ..findings.base import Outcome
+from ..statistics import Estimate, compare
+from ..units import Ratio, Seconds, listed
+from .site import Site, device_name, software
+from .summaries import fused_by_host_time
+
+QUANTITIES = {"gpu_time": "GPU time", "wall_time": "time in an eager loop", "host_time": "CPU time"}
+
+
+def decisive(facts: RunFacts) -> str:
+    """The quantity that ranks variants here: GPU time where there is any, else wall time."""
+    return "gpu_time" if any(v.gpu_time for v in facts.six) else "wall_time"
+
+
+def ranked(facts: RunFacts, quantity: str) -> list[tuple[VariantFacts, Estimate]]:
+    """The article's six that ran and have the quantity, fastest first; ties keep the variants' order."""
+    known = [(facts.variants[n], getattr(facts.variants[n], quantity)) for n in SIX if facts.ok(n) and getattr(facts.variants[n], quantity)]
+    return sorted(known, key=lambda pair: pair[1].median)
+
+
+def winner(facts: RunFacts) -> str:
+    """Which implementation is fastest, and how far the next and the naive one are behind."""
+    quantity = decisive(facts)
+    order = ranked(facts, quantity)
+    if not order:
+        return "No variant ran on this device, so there is no winner."
+    name, (best, least) = QUANTITIES[quantity], order[0]
+    if len(order) == 1:
+        return f"Only **{best.title}** ran here: {Seconds(least.median)} of {name} per forward."
+    ties = [v.title for v, time in order[1:] if compare(least, time, facts.floor).winner == "tie"]
+    if ties:
+        first = f"**{listed([best.title, *ties])}** are the fastest here and cannot be told apart: {Seconds(least.median)} of {name} per forward."
+    else:
+        second, time = order[1]
+        first = (f"**{best.title} is the fastest here**: {Seconds(least.median)} of {name} per forward. "
+                 f"{second.title} needs {Seconds(time.median)}, {_times(least, time)} as long.")
+    naive = next((time for v, time in order if v.id == "naive"), None)
+    return f"{first} Naive attention needs {Seconds(naive.median)}, {_times(least, naive)} as long." if naive and best.id != "naive" else first
+
+
+def wall(facts: RunFacts) -> str:
+    """Whether the winner on the GPU still wins when Python launches it."""
+    if decisive(facts) != "gpu_time":
+        return ""
+    on_gpu, in_loop = ranked(facts, "gpu_time"), ranked(facts, "wall_time")
+    if len(on_gpu) < 2 or len(in_loop) < 2:
+        return ""
+    best, first = on_gpu[0][0], in_loop[0][0]
+    time = facts.variants[best.id].wall_time
+    if time is None:
+        return ""
+    cost = f"called back to back from Python it takes {Seconds(time.median)} of wall time per forward"
+    if first.id == best.id or compare(in_loop[0][1], time, facts.floor).winner == "tie":
+        return f"It stays in front when Python does the launching: {cost}."
+    return (f"The order changes when Python does the launching: {cost}, and {first.title} takes {Seconds(in_loop[0][1].median)}. "
+            "The CPU, not the GPU, sets that pace.")
+
+
+def cpu_cost(facts: RunFacts) -> str:
+    """Host time of the fused backends, cheapest and dearest."""
+    order = fused_by_host_time(facts)
+    if len(order) < 2 or facts.device.kind == "cpu":
+        return ""
+    cheap, dear = order[0], order[-1]
+    assert cheap.host_time and dear.host_time
+    if compare(cheap.host_time, dear.host_time, facts.floor).winner == "tie":
+        return f"Their cost on the CPU cannot be told apart: about {Seconds(cheap.host_time.median)} per call for {listed([v.title for v in order])}."
+    calls = ", ".join(f"{Seconds(v.host_time.median)} for {v.title}" for v in order if v.host_time)
+    return f"A call costs the CPU {calls}."
+
+
+def first_call(facts: RunFacts) -> str:
+    """The dearest first call of a fused backend, where it is far above the steady state."""
+    known = [v for v in fused_by_host_time(facts) if v.first_call and v.host_time]
+    if not known:
+        return ""
+    worst = max(known, key=lambda v: v.first_call.median if v.first_call else 0.0)
+    assert worst.first_call and worst.host_time
+    if worst.first_call.median < 20 * worst.host_time.median:
+        return ""
+    return f"The first call at a new shape is another matter: {Seconds(worst.first_call.median)} for {worst.title}."
+
+
+def default_backend(facts: RunFacts) -> str:
+    """What PyTorch picks when nothing is pinned, beside the fastest."""
+    probe = facts.probes.get("default_backend") or {}
+    chosen = facts.variants.get(f"sdpa_{probe.get('name')}")
+    order = ranked(facts, decisive(facts))
+    if chosen is None or not order:
+        return ""
+    best, least = order[0]
+    time = getattr(chosen, decisive(facts))
+    if chosen.id == best.id or (time and compare(least, time, facts.floor).winner == "tie"):
+        return f"Unpinned, PyTorch picks {chosen.title} here, so there is nothing to pin for speed."
+    if not best.id.startswith("sdpa_"):
+        return f"Unpinned, PyTorch picks {chosen.title} here."
+    return f"Unpinned, PyTorch picks {chosen.title} here. Pin {best.title} to get the fastest."
+
+
+def introduction(facts: RunFacts) -> str:
+    """Where the numbers on the page come from."""
+    return f"{device_name(facts)}, {software(facts)}; {facts.workload.describe()}."
+
+
+def advice(site: Site, facts: RunFacts) -> list[tuple[str, str, str]]:
+    """What to change in one's code: (advice, finding's title, page), each sentence once, in the findings' order."""
+    said, out = set(), []
+    for finding in site.findings:
+        for claim in finding.claims:
+            outcome: Outcome = site.outcomes[facts.slot][claim.id]
+            if outcome.advice and outcome.advice not in said:
+                said.add(outcome.advice)
+                out.append((outcome.advice, finding.title, f"findings/{finding.slug}.md"))
+    return out
+
+
+def _times(least: Estimate, other: Estimate) -> Ratio:
+    return Ratio(other.median / least.median)

@@ -1,0 +1,27 @@
+"""`nav.yml`: the order of the pages, which `mkdocs.yml` inherits."""
+
+from __future__ import annotations
+
+import json
+
+from .site import Site, device_name
+
+
+def render(site: Site) -> str:
+    """One line per page, so that a new device adds lines and changes none."""
+    lines = ["# Generated from the recorded runs by `make render`.", "nav:", _entry(1, "Start here", "index.md")]
+    lines += ["  - Findings:", *(_entry(2, finding.title, f"findings/{finding.slug}.md") for finding in site.findings)]
+    lines += ["  - Variants:", *(_entry(2, v.title, f"variants/{v.id}.md") for v in site.featured.variants.values())]
+    lines += [_entry(1, "Beyond the article", "beyond.md"), "  - Devices:", _entry(2, "Side by side", "compare.md")]
+    for facts in site.runs:
+        lines.append(f"      - {json.dumps(f'{device_name(facts)}, {facts.workload.name}', ensure_ascii=False)}:")
+        lines += [_entry(4, title, f"runs/{facts.slot}/{name}.md") for title, name in (("The run", "index"), ("Findings", "findings"), ("Traces", "variants"))]
+    lines += ["  - How to read it:", _entry(2, "Reading a trace", "reading-a-trace.md"), _entry(2, "Method", "method.md"),
+              _entry(2, "Kernel names", "kernel-names.md"), _entry(2, "Glossary", "glossary.md")]
+    return "\n".join(lines) + "\n"
+
+
+def _entry(depth: int, title: str, path: str) -> str:
+    """A quoted title: device names and findings may hold colons."""
+    indent = {1: 2, 2: 6, 4: 10}[depth]
+    return f"{' ' * indent}- {json.dumps(title, ensure_ascii=False)}: {path}"

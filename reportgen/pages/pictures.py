@@ -1,0 +1,52 @@
+"""Charts that pages draw themselves: the overview and one forward's lanes."""
+
+from __future__ import annotations
+
+from .. import published
+from ..facts import OpFacts, RunFacts, VariantFacts
+from ..findings.base import Chart
+from ..units import Seconds, listed, plural
+from .lead import QUANTITIES, decisive
+from .site import device_name
+from .summaries import published_workload
+
+US = 1e6
+
+
+def overview(facts: RunFacts) -> Chart | None:
+    """The decisive time of every variant, with the article's values as marks."""
+    quantity = decisive(facts)
+    shown = [v for v in facts.variants.values() if v.ok]
+    known = [(v, getattr(v, quantity)) for v in shown if getattr(v, quantity)]
+    if not known:
+        return None
+    article = [published.of(v.id, "gpu_time") if quantity == "gpu_time" and published_workload(facts) else None for v, _ in known]
+    data = {"labels": [v.title for v, _ in known], "ids": [v.id for v, _ in known], "unit": "µs",
+            "values": [t.median * US for _, t in known], "low": [t.low * US for _, t in known], "high": [t.high * US for _, t in known]}
+    if any(article):
+        data["reference"] = [None if value is None else value * US for value in article]
+        data["reference_label"] = f"the article, on its {published.load()['device']['name']}"
+    times = listed([f"{v.title} {Seconds(t.median)}" for v, t in known])
+    name = QUANTITIES[quantity]
+    caption = f"{name[0].upper()}{name[1:]} of one forward. The line through a bar joins the fastest and the slowest process."
+    return Chart("overview", "bars", data, f"{name} of one forward on {device_name(facts)}: {times}.", caption)
+
+
+def lanes(variant: VariantFacts) -> Chart | None:
+    """CPU ops and GPU activities of one typical forward, or `None` without a trace."""
+    if not variant.ops and not variant.activities:
+        return None
+    data = {"ops": [(op.name, op.start * US, op.duration * US, depth) for op, depth in _depths(variant.ops)],
+            "launches": [a.launch_start * US for a in variant.activities],
+            "activities": [(a.short, a.kind, a.start * US, a.duration * US, a.launch_start * US) for a in variant.activities]}
+    top = sum(1 for _, depth in _depths(variant.ops) if depth == 0)
+    gpu = f"the GPU runs {plural(len(variant.activities), 'activity', 'activities')}" if variant.activities else "no GPU lane was recorded"
+    return Chart(f"lanes-{variant.id}", "lanes", data,
+                 f"One forward of {variant.title}: the CPU dispatches {plural(len(variant.ops), 'op')}, {top} at the top level; {gpu}.",
+                 "One forward under the profiler. Numbers are those of the table of activities. Gaps between activities are mostly the profiler's doing.")
+
+
+def _depths(ops: tuple[OpFacts, ...]) -> list[tuple[OpFacts, int]]:
+    """Each op with its depth below the outermost recorded one."""
+    shallowest = min((len(op.path) for op in ops), default=1)
+    return [(op, len(op.path) - shallowest) for op in ops]

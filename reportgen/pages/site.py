@@ -1,0 +1,107 @@
+"""What every page is made from: the runs, the one that is featured, and each claim's outcome on each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, Mapping, Sequence
+
+import variants
+
+from .. import charts
+from ..facts import RunFacts, VariantFacts
+from ..findings.base import Chart, Evidence, Finding, Outcome, evaluate
+COMMAND = "make render"
+MARKER = "<!-- Generated from the recorded runs by `make render`: edit the templates or record a run, never this file. -->"
+SVG_MARKER = "<!-- Generated from the recorded runs by `make render`. -->"
+
+
+@dataclass
+class Site:
+    """All runs in slot order, and their outcomes.
+
+    featured: the run that shared pages show in full
+    files: what has been rendered so far, path below the docs root → content
+    """
+
+    runs: tuple[RunFacts, ...]
+    featured: RunFacts
+    findings: tuple[Finding, ...]
+    outcomes: Mapping[str, Mapping[str, Outcome]]
+    evidence: Mapping[str, Mapping[str, Evidence]]
+    files: dict[str, str | bytes] = field(default_factory=dict)
+
+    @property
+    def others(self) -> tuple[RunFacts, ...]:
+        return tuple(run for run in self.runs if run.slot != self.featured.slot)
+
+    def finding_of(self, claim: str) -> Finding:
+        return next(finding for finding in self.findings if any(c.id == claim for c in finding.claims))
+
+    def chart(self, facts: RunFacts, chart: Chart, page: str) -> str:
+        """Draws a chart into the run's folder and returns the Markdown image for `page`."""
+        path = f"runs/{facts.slot}/charts/{chart.name}.svg"
+        if path not in self.files:
+            self.files[path] = marked(charts.svg(chart.form, chart.data, chart.alt))
+        alt = " ".join(chart.alt.replace("[", "(").replace("]", ")").split())
+        image = f"![{alt}]({root(page)}{path})"
+        return f"{image}\n\n*{chart.caption}*" if chart.caption else image
+
+
+def build(runs: Sequence[RunFacts], featured: str, findings: Sequence[Finding]) -> Site:
+    """Evaluates every claim and gathers every finding's evidence on every run.
+
+    Raises:
+        ValueError: no run is in the slot `featured`.
+    """
+    runs = sorted(runs, key=lambda run: run.slot)
+    ordered = tuple(completed(run, runs) for run in runs)
+    chosen = next((run for run in ordered if run.slot == featured), None)
+    if chosen is None:
+        raise ValueError(f"no recorded run in slot {featured!r}; there are {', '.join(run.slot for run in ordered) or 'none'}")
+    outcomes = {run.slot: {claim.id: evaluate(claim, run) for finding in findings for claim in finding.claims} for run in runs}
+    evidence = {run.slot: {finding.slug: finding.evidence(run) for finding in findings} for run in runs}
+    return Site(ordered, chosen, tuple(findings), outcomes, evidence)
+
+
+RECORDED_BEFORE = "recorded before"
+
+
+def completed(run: RunFacts, runs: Sequence[RunFacts]) -> RunFacts:
+    """`run` with an entry for each variant that it does not have, so that tables can say so.
+
+    Claims are evaluated on the run as it is; this form is for showing.
+    """
+    known = {v.id: VariantFacts(v.id, v.title, v.named, RECORDED_BEFORE, source=v.source, prediction=v.prediction) for v in variants.load()}
+    for other in runs:
+        for name, variant in other.variants.items():
+            known.setdefault(name, VariantFacts(name, variant.title, variant.named, RECORDED_BEFORE, source=variant.source, prediction=variant.prediction))
+    missing = {name: replace(entry, reason="this run was recorded before the variant was added") for name, entry in known.items() if name not in run.variants}
+    order = {name: index for index, name in enumerate(known)}
+    return replace(run, variants=dict(sorted({**run.variants, **missing}.items(), key=lambda item: order[item[0]])))
+
+
+def marked(picture: bytes) -> bytes:
+    """The SVG with the comment that says where it comes from, after its XML head."""
+    text = picture.decode("utf-8")
+    head, tag, rest = text.partition("<svg ")
+    return f"{head}{SVG_MARKER}\n{tag}{rest}".encode()
+
+
+def root(page: str) -> str:
+    """Prefix that leads from `page` to the docs root: `../` for `findings/x.md`."""
+    return "../" * page.count("/")
+
+
+def device_name(facts: RunFacts) -> str:
+    """The device, and its label where a second setting was kept on purpose."""
+    return f"{facts.device.name} ({facts.label})" if facts.label else facts.device.name
+
+
+def software(facts: RunFacts) -> str:
+    """`torch 2.11.0, CUDA 13.0, cuDNN 9.19.0`: what counts and times are a property of."""
+    names = (("torch", "torch"), ("cuda", "CUDA"), ("cudnn", "cuDNN"), ("rocm", "ROCm"))
+    return ", ".join(f"{label} {facts.software[key]}" for key, label in names if facts.software.get(key))
+
+
+def by_path(files: Mapping[str, Any]) -> dict[str, Any]:
+    return dict(sorted(files.items()))

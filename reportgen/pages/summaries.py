@@ -1,0 +1,176 @@
+"""The four tables that the front page and each device page lead with. Rows are variants, in their own order."""
+
+from __future__ import annotations
+
+from .. import published
+from ..facts import FUSED, ActivityFacts, RunFacts, VariantFacts
+from ..statistics import Estimate, compare
+from ..tables import Link, Table, columns
+from ..units import Count, Percent, Ratio, Seconds
+from .cells import interval, ratio_interval, sentence, us
+
+SHOWN_OCCUPANCY = ("sdpa_flash", "sdpa_cudnn")
+
+
+def published_workload(facts: RunFacts) -> bool:
+    """True if the article's values may stand beside this run's: the same computation."""
+    values = published.load()["workload"]
+    own = facts.workload
+    return all(getattr(own, key) == values[key] for key in ("batch", "heads", "sequence", "head_dim", "dtype", "causal"))
+
+
+def variant_link(variant: VariantFacts) -> Link:
+    return Link(variant.title, f"variants/{variant.id}.md")
+
+
+def kernel_counts(facts: RunFacts) -> Table:
+    """Predicted, article, here; kernels, memcpys and memsets apart."""
+    rows, notes = [], []
+    for variant in facts.variants.values():
+        article = published.of(variant.id, "activities") if published_workload(facts) else None
+        rows.append((variant_link(variant), Count(len(variant.prediction)) if variant.prediction else None,
+                     None if article is None else Count(article), variant.kernels, variant.memcpys, variant.memsets, variant.observed))
+        if not variant.ok:
+            notes.append(_why_not(variant))
+        elif variant.kernels is None:
+            notes.append(f"{variant.title}: the trace has no GPU lane, so there is nothing to count.")
+    return Table(columns("Variant", "#Predicted", "#Article", "#Kernels", "#Memcpys", "#Memsets", "#All"), tuple(rows),
+                 "GPU activities of one forward: what the code lets one expect, what the article's trace showed, and what this device's trace shows.", _merged(notes))
+
+
+def slowdown(facts: RunFacts) -> Table:
+    """Math against naive in place, process by process, beside the article's ratio."""
+    rows: list[tuple[object, ...]] = []
+    said = published.load()
+    if facts.ok("naive_inplace", "sdpa_math"):
+        fast, slow = facts.variants["naive_inplace"], facts.variants["sdpa_math"]
+        for name, quantity in (("GPU time", "gpu_time"), ("GPU time, cold cache", "gpu_time_cold"), ("wall time", "wall_time")):
+            first, second = getattr(slow, quantity), getattr(fast, quantity)
+            if first is not None and second is not None:
+                rows.append((f"Here, {name}", us(second), us(first), ratio_interval(compare(first, second, facts.floor).ratio)))
+    article = tuple(published.of(name, "gpu_time") for name in ("naive_inplace", "sdpa_math"))
+    if all(article):
+        rows.append((f"Article, {said['device']['name']}, GPU time", us(article[0]), us(article[1]), f"{said['math_slowdown']}"))
+    notes = [] if facts.ok("naive_inplace", "sdpa_math") else [_why_not(facts.variants.get(n)) for n in ("naive_inplace", "sdpa_math") if not facts.ok(n)]
+    if not published_workload(facts):
+        notes.append(f"The article's values belong to its own workload; here: {facts.workload.describe()}.")
+    return Table(columns("Where", "#Naive in place (µs)", "#SDPA math (µs)", "#Ratio (lowest to highest process)"), tuple(rows),
+                 "How much slower the math backend is than naive attention with in-place masking.", tuple(notes))
+
+
+def cpu_bill(facts: RunFacts) -> Table:
+    """Host time unprofiled, profiled and first call, with GPU time beside it."""
+    rows = []
+    for variant in facts.variants.values():
+        if not variant.ok:
+            continue
+        rows.append((variant_link(variant), us(variant.host_time), interval(variant.host_time), us(variant.profiled_host_time),
+                     us(published.of(variant.id, "cpu_time")) if published_workload(facts) else None,
+                     us(variant.first_call), us(variant.gpu_time), us(variant.wall_time)))
+    return Table(columns("Variant", "#Host time (µs)", "#Lowest to highest (µs)", "#Under the profiler (µs)", "#Article, profiler (µs)", "#First call (µs)",
+                         "#GPU time (µs)", "#Wall time (µs)"),
+                 tuple(rows), "What one call costs the CPU: in steady state without a profiler, under the profiler (the article's quantity), and on the first call.",
+                 tuple(_why_not(v) for v in facts.variants.values() if not v.ok))
+
+
+def main_kernel(variant: VariantFacts | None) -> ActivityFacts | None:
+    """The kernel that takes most of the variant's GPU time."""
+    kernels = [a for a in variant.activities if a.kind == "kernel"] if variant else []
+    return max(kernels, key=lambda a: a.duration, default=None)
+
+
+def occupancy_steps(facts: RunFacts, names: tuple[str, ...] = SHOWN_OCCUPANCY) -> tuple[Table, ...]:
+    """One table per variant: every step of the occupancy arithmetic as numbers, then the profiler's field."""
+    out = []
+    for name in names:
+        variant = facts.variants.get(name)
+        kernel = main_kernel(variant)
+        if variant is None or kernel is None or kernel.occupancy is None:
+            continue
+        rows: list[tuple[object, ...]] = [(step.what, step.expression, _result(step.result)) for step in kernel.occupancy.steps]
+        rows.append(("theoretical occupancy", f"{kernel.occupancy.resident_warps} of {kernel.occupancy.max_warps} warps", Percent(kernel.occupancy.theoretical)))
+        if kernel.counters and kernel.counters.theoretical_pct is not None:
+            rows.append(("the hardware's own value", "Nsight Compute", Percent(kernel.counters.theoretical_pct)))
+        rows.append(("the profiler's field", "as written in the trace", None if kernel.profiler_occupancy is None else Percent(kernel.profiler_occupancy)))
+        if published_workload(facts) and published.of(name, "profiler_occupancy") is not None:
+            rows.append(("the article's profiler", published.load()["device"]["name"], Percent(published.of(name, "profiler_occupancy"))))
+        why = (sentence(kernel.occupancy_why),) if kernel.occupancy_why else ()
+        limit = " and ".join(kernel.occupancy.limiters)
+        out.append(Table(columns("Step", "Arithmetic", "#Result"), tuple(rows), f"**{variant.title}**: limited by {limit}.", why))
+    return tuple(out)
+
+
+def occupancy_missing(facts: RunFacts) -> str:
+    """Why there is no occupancy arithmetic on this run; empty where there is some."""
+    if occupancy_steps(facts):
+        return ""
+    if not facts.has_gpu_lane:
+        return "This run's trace has no GPU lane, so no kernel was launched whose occupancy could be worked out."
+    return "No kernel of flash or cuDNN in this run has the registers and block size, or the architecture, from which occupancy can be worked out."
+
+
+def numbers(facts: RunFacts) -> Table:
+    """Every measured quantity, a row per variant."""
+    rows = []
+    for variant in facts.variants.values():
+        masked = variant.masked_row.outcome.replace("-", " ") if variant.masked_row else None
+        error = None if variant.relative_error is None else f"{variant.relative_error * 100:.2g} %"
+        memory = None if variant.peak_memory_bytes is None else f"{variant.peak_memory_bytes / 2**20:,.1f}"
+        rows.append((variant_link(variant), variant.status, us(variant.gpu_time), us(variant.gpu_time_cold), us(variant.wall_time), us(variant.host_time),
+                     us(variant.first_call), us(variant.first_call_new_shape), memory, error, masked))
+    return Table(columns("Variant", "Status", "#GPU, hot (µs)", "#GPU, cold (µs)", "#Wall (µs)", "#Host (µs)", "#First call (µs)", "#First call, new shape (µs)",
+                         "#Peak memory (MiB)", "#Relative error", "Fully masked row"),
+                 tuple(rows), "Medians of fresh processes. GPU time is that of the activities alone; wall time is per forward in an eager loop; host time is until the call returns.",
+                 tuple(_why_not(v) for v in facts.variants.values() if not v.ok))
+
+
+def training(facts: RunFacts) -> Table | None:
+    """Forward and backward of each variant, or `None` where no run recorded it."""
+    rows, notes = [], []
+    for variant in facts.variants.values():
+        record = variant.training
+        if record is None:
+            continue
+        memory = None if record.peak_memory_bytes is None else f"{record.peak_memory_bytes / 2**20:,.0f}"
+        rows.append((variant_link(variant), record.status, us(record.gpu_time), us(record.wall_time), record.kernels, memory))
+        if record.reason:
+            notes.append(sentence(f"{variant.title}: {record.reason}"))
+    if not rows:
+        return None
+    return Table(columns("Variant", "Status", "#GPU time (µs)", "#Wall time (µs)", "#Kernels", "#Peak memory (MiB)"), tuple(rows),
+                 "One forward and backward; every variant that refuses says why.", tuple(notes))
+
+
+def fused_by_host_time(facts: RunFacts) -> list[VariantFacts]:
+    """The fused backends that ran, cheapest on the CPU first."""
+    known = [facts.variants[n] for n in FUSED if facts.ok(n) and facts.variants[n].host_time is not None]
+    return sorted(known, key=lambda v: v.host_time.median if v.host_time else 0.0)
+
+
+def seconds(value: Estimate | None) -> Seconds | None:
+    return None if value is None else Seconds(value.median)
+
+
+def times(first: Estimate, second: Estimate) -> Ratio:
+    return Ratio(second.median / first.median)
+
+
+def _result(value: int | float | None) -> object:
+    if value is None:
+        return "no limit"
+    return Count(value) if isinstance(value, int) else value
+
+
+def _why_not(variant: VariantFacts | None) -> str:
+    if variant is None:
+        return "This run was recorded before one of these variants was added."
+    return sentence(f"{variant.title}: {variant.status}. {variant.reason or ''}")
+
+
+def _merged(notes: list[str]) -> tuple[str, ...]:
+    """One note where every variant would say the same."""
+    lanes = [note for note in notes if note.endswith("nothing to count.")]
+    if len(lanes) > 1:
+        return (*[note for note in notes if note not in lanes], "The trace has no GPU lane, so there is nothing to count.")
+    return tuple(notes)
+

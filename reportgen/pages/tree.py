@@ -1,0 +1,101 @@
+"""Writing a rendered tree, finding what is stale, and saying where a committed one differs."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Mapping
+
+from ..run import RUN_FILE, Run
+from .site import MARKER, SVG_MARKER
+
+NAVIGATION = "nav.yml"
+"""`mkdocs.yml` inherits it."""
+
+
+def as_bytes(content: str | bytes) -> bytes:
+    return content.encode("utf-8") if isinstance(content, str) else content
+
+
+def write(files: Mapping[str, str | bytes], out: Path) -> None:
+    """Writes what changed and removes generated files that no run renders to any more."""
+    for name, content in files.items():
+        target = out / name
+        data = as_bytes(content)
+        if not target.is_file() or target.read_bytes() != data:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(data)
+    for name in stale(files, out):
+        (out / name).unlink()
+        _prune((out / name).parent, out)
+
+
+def stale(files: Mapping[str, str | bytes], docs: Path) -> list[str]:
+    """Generated files below `docs` (they carry the marker) that are not among `files`."""
+    found = [*docs.rglob("*.md"), *docs.rglob("*.svg")]
+    names = (file.relative_to(docs).as_posix() for file in found if _generated(file))
+    return sorted(name for name in names if name not in files)
+
+
+def _generated(file: Path) -> bool:
+    with file.open("rb") as handle:
+        head = handle.read(600)
+    return (MARKER if file.suffix == ".md" else SVG_MARKER).encode() in head
+
+
+def _prune(folder: Path, top: Path) -> None:
+    while folder != top and not any(folder.iterdir()):
+        folder.rmdir()
+        folder = folder.parent
+
+
+def copy_evidence(runs: Mapping[str, Run], out: Path) -> None:
+    """Puts each run's `run.json` and traces below `out/runs/`, where they are not there already."""
+    for slot, run in runs.items():
+        target = out / "runs" / slot
+        if target.resolve() == run.path.resolve():
+            continue
+        target.mkdir(parents=True, exist_ok=True)
+        kept = {RUN_FILE, *(v.trace_path.name for v in run.variants.values() if v.trace_path)}
+        for name in sorted(kept):
+            shutil.copyfile(run.path / name, target / name)
+
+
+def drop_evidence(slots: set[str], out: Path) -> None:
+    """Removes copied evidence of runs that are gone. Only for an `out` that holds copies, never for the source."""
+    for file in sorted((out / "runs").glob(f"*/*/{RUN_FILE}")):
+        if file.parent.relative_to(out / "runs").as_posix() not in slots:
+            for part in (*file.parent.glob("*.trace.json.gz"), file):
+                part.unlink()
+            _prune(file.parent, out)
+
+
+def differences(files: Mapping[str, str | bytes], docs: Path) -> list[str]:
+    """`path:line: expected …, found …` for each file that is not what it should be."""
+    out = []
+    for name, content in sorted(files.items()):
+        target, data = docs / name, as_bytes(content)
+        if not target.is_file():
+            out.append(f"{target}:1: expected a generated file, found none")
+        elif target.read_bytes() != data:
+            out.append(f"{target}:{_first_difference(data, target.read_bytes())}")
+    out += [f"{docs / name}:1: expected no such file, found a page that no run renders to" for name in stale(files, docs)]
+    return out
+
+
+def _first_difference(expected: bytes, found: bytes) -> str:
+    wanted, there = (data.decode("utf-8", errors="replace").split("\n") for data in (expected, found))
+    for number, (a, b) in enumerate(zip(wanted, there), start=1):
+        if a != b:
+            return f"{number}: expected {_excerpt(a, b)}, found {_excerpt(b, a)}"
+    number = min(len(wanted), len(there)) + 1
+    more = "more lines" if len(wanted) > len(there) else "the file's end"
+    return f"{number}: expected {more}, found {'the file’s end' if len(wanted) > len(there) else 'more lines'}"
+
+
+def _excerpt(line: str, other: str) -> str:
+    """The part of a long line around the first character that differs."""
+    start = next((i for i, (a, b) in enumerate(zip(line, other)) if a != b), min(len(line), len(other)))
+    left = max(0, start - 40)
+    cut = line[left: start + 40]
+    return repr(f"{'…' if left else ''}{cut}{'…' if start + 40 < len(line) else ''}")

@@ -1,0 +1,111 @@
+"""A variant's page: asks for a prediction, then shows what the trace of the featured run says."""
+
+from __future__ import annotations
+
+import variants
+
+from ..facts import ActivityFacts, RunFacts, VariantFacts
+from ..tables import Code, Link, Table, columns
+from ..units import Percent
+from . import pictures, summaries
+from .cells import dims, us
+from .environment import page
+from .names import parts
+from .site import Site, device_name
+
+
+def path(name: str) -> str:
+    return f"variants/{name}.md"
+
+
+def render(site: Site, name: str) -> str:
+    """The page of one variant, from the featured run."""
+    facts, at = site.featured, path(name)
+    variant = facts.variants[name]
+    picture = pictures.lanes(variant)
+    return page("variant.md.j2", at, variant=variant, changed=changed(name), device=device_name(facts), folder=f"runs/{facts.slot}/index.md",
+                trace=f"runs/{facts.slot}/{variant.trace_file}" if variant.trace_file else None,
+                prediction=prediction(variant), lanes=site.chart(facts, picture, at) if picture else "", activities=activities(variant),
+                names=[(a.short, a.decoded, parts(a.decoded)) for a in distinct(variant)], whys=whys(variant),
+                numbers=numbers(variant), others=others(site, name))
+
+
+def changed(name: str) -> str:
+    """The variant's own sentence on what it changes; empty for one that only an older run has."""
+    return next((v.changed for v in variants.load() if v.id == name), "")
+
+
+def prediction(variant: VariantFacts) -> Table:
+    """Prediction against trace, line by line."""
+    from ..patterns import predictions
+
+    rows = []
+    for expected, seen in predictions.align(variant.prediction, variant.activities):
+        rows.append((f"{expected[0]}: {expected[1]}" if expected else None, _activity_name(seen) if seen else None, us(seen.duration) if seen else None))
+    return Table(columns("Predicted", "In the trace", "#Duration (µs)"), tuple(rows))
+
+
+def _activity_name(activity: ActivityFacts) -> str:
+    kind = "" if activity.kind == "kernel" else f" ({activity.kind})"
+    return f"{activity.role}{kind}, under {activity.op}" if activity.op else f"{activity.role}{kind}"
+
+
+def activities(variant: VariantFacts) -> Table:
+    """Every GPU activity of one forward, in order of launch."""
+    rows = []
+    for index, a in enumerate(variant.activities):
+        occupancy = Percent(a.occupancy.theoretical) if a.occupancy else None
+        field = None if a.profiler_occupancy is None else Percent(a.profiler_occupancy)
+        size = a.shared_memory if a.kind == "kernel" else a.bytes
+        rows.append((index + 1, a.kind, a.role, Code(a.short), Code(a.op or ""), Code(a.launch_api), us(a.duration), dims(a.grid), dims(a.block),
+                     a.registers, size, a.decoded.tensor_cores if a.decoded else None, occupancy, field))
+    return Table(columns("#", "Kind", "Role", "Name", "Op", "Launched by", "#Duration (µs)", "Grid", "Block", "#Registers per thread",
+                         "#Shared memory (B), or bytes moved", "Tensor Cores", "#Occupancy, worked out", "#Profiler's field"), tuple(rows))
+
+
+def distinct(variant: VariantFacts) -> list[ActivityFacts]:
+    """The first activity with each kernel name, decoded ones only."""
+    seen: dict[str, ActivityFacts] = {}
+    for activity in variant.activities:
+        if activity.decoded and activity.kind == "kernel":
+            seen.setdefault(activity.name, activity)
+    return list(seen.values())
+
+
+def whys(variant: VariantFacts) -> list[tuple[int, str]]:
+    """Why the two occupancies disagree: (number of the activity, reason)."""
+    return [(index + 1, a.occupancy_why) for index, a in enumerate(variant.activities) if a.occupancy_why]
+
+
+def numbers(variant: VariantFacts) -> Table | None:
+    """The variant's measured quantities as rows: median, lowest and highest process."""
+    if not variant.ok:
+        return None
+    names = (("GPU time, inputs in cache (hot)", "gpu_time"), ("GPU time, inputs from memory (cold)", "gpu_time_cold"), ("Wall time in an eager loop", "wall_time"),
+             ("Host time of one call", "host_time"), ("Host time under the profiler", "profiled_host_time"), ("First call", "first_call"),
+             ("First call at a new shape", "first_call_new_shape"))
+    rows = []
+    for label, quantity in names:
+        estimate = getattr(variant, quantity)
+        rows.append((label, us(estimate), us(estimate.low) if estimate else None, us(estimate.high) if estimate else None))
+    return Table(columns("Quantity", "#Median (µs)", "#Lowest (µs)", "#Highest (µs)"), tuple(rows))
+
+
+def others(site: Site, name: str) -> Table | None:
+    """The same variant on the other devices, a row each."""
+    rows = []
+    for facts in site.others:
+        v = facts.variants[name]
+        rows.append((Link(device_name(facts), f"runs/{facts.slot}/variants.md#{name}"), facts.workload.name, v.status, v.kernels, v.memcpys, v.memsets,
+                     us(v.gpu_time), us(v.wall_time), us(v.host_time)))
+    return Table(columns("Device", "Workload", "Status", "#Kernels", "#Memcpys", "#Memsets", "#GPU time (µs)", "#Wall time (µs)", "#Host time (µs)"), tuple(rows)) if rows else None
+
+
+def of_run(site: Site, facts: RunFacts) -> str:
+    """`runs/<slot>/variants.md`: every variant's trace on this run."""
+    at = f"runs/{facts.slot}/variants.md"
+    sections = []
+    for variant in facts.variants.values():
+        picture = pictures.lanes(variant)
+        sections.append((variant, site.chart(facts, picture, at) if picture else "", activities(variant), whys(variant)))
+    return page("run_variants.md.j2", at, device=device_name(facts), sections=sections, numbers=summaries.numbers(facts))
