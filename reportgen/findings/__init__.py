@@ -1,0 +1,53 @@
+"""All findings in the order in which a reader should meet them; claims and outcomes over them.
+
+A finding is one file with its claims, cases and evidence, one template below
+`templates/findings/`, and one line in `FINDINGS`.
+"""
+
+from __future__ import annotations
+
+from ..facts import RunFacts
+from . import (
+    cpu_bill,
+    cudnn_kernel,
+    cudnn_launch,
+    efficient_kernel,
+    fastest,
+    flash_hbm,
+    flash_occupancy,
+    hidden_memcpy,
+    mask_rebuilt,
+    math_cuda_cores,
+    math_slowdown,
+    predict_then_look,
+    safe_softmax,
+    saving_per_layer,
+)
+from .base import Claim, Finding, Outcome, evaluate
+
+FINDINGS: tuple[Finding, ...] = (
+    hidden_memcpy.FINDING,
+    math_slowdown.FINDING,
+    math_cuda_cores.FINDING,
+    mask_rebuilt.FINDING,
+    safe_softmax.FINDING,
+    efficient_kernel.FINDING,
+    flash_hbm.FINDING,
+    flash_occupancy.FINDING,
+    cudnn_kernel.FINDING,
+    cudnn_launch.FINDING,
+    cpu_bill.FINDING,
+    fastest.FINDING,
+    saving_per_layer.FINDING,
+    predict_then_look.FINDING,
+)
+
+
+def claims() -> tuple[Claim, ...]:
+    """Every claim of every finding, in page order."""
+    return tuple(claim for finding in FINDINGS for claim in finding.claims)
+
+
+def outcomes(facts: RunFacts) -> dict[str, Outcome]:
+    """Claim id → its outcome on one run, in page order."""
+    return {claim.id: evaluate(claim, facts) for claim in claims()}

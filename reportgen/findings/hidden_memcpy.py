@@ -1,0 +1,161 @@
+"""Masking out of place copies the scores first. Who asked for that copy, and what does in place save?"""
+
+from __future__ import annotations
+
+from ..facts import ActivityFacts, RunFacts, VariantFacts
+from ..statistics import compare
+from ..units import Bytes, BytesPerSecond, Count, Percent, Ratio, Seconds, listed, plural
+from .base import NO_GPU_LANE, NOT_RECORDED, UNAVAILABLE, Because, Case, Claim, Decision, Finding, decide, missing_variant, not_measurable
+from .hidden_memcpy_evidence import evidence
+from .inplace import AUTOGRAD_CASES, BOTH, IN_PLACE, MEMORY_CASES, OPS_CASES, autograd_rule, memory_rule, ops_rule
+from .masking import copied, hidden_copies, masking_copies
+from .one_kernel import OTHER_SHAPE, other_workload, software, unread
+
+_MEMSETS = Because("memsets", "A memset is neither a kernel nor a copy: {memsets} stands beside them, and a count of all GPU activities includes it.")
+
+HIDDEN_CASES: dict[str, Case] = {
+    **UNAVAILABLE, **NOT_RECORDED,
+    "no-gpu-lane": Case(
+        "not measurable",
+        "Not measurable: this run's trace has no GPU lane, so no copy can be seen or missed there.",
+        because=(Because("cpu_ops", "The CPU ops do show the request: {cpu_ops} under `aten::masked_fill`."),),
+    ),
+    "one-copy": Case(
+        "holds",
+        "With {software}, `masked_fill` adds one device-to-device copy that nobody wrote: {name}, {bytes}, {time}; in place there is none.",
+        because=(Because("path", "The launch lies under {path}: `masked_fill` clones its input and then masks the clone."),
+                 Because("kernel", "On this device the copy is done by a kernel, so it counts among the kernels, not among the memcpys.")),
+        caveats=(_MEMSETS, OTHER_SHAPE),
+        advice=IN_PLACE,
+    ),
+    "several-copies": Case(
+        "differs",
+        "With {software}, `masked_fill` adds {count} device copies, not one: {names}; in place there is none.",
+        caveats=(_MEMSETS, OTHER_SHAPE),
+        advice=IN_PLACE,
+    ),
+    "no-copy": Case(
+        "differs",
+        "With {software}, `masked_fill` adds no device copy: no activity lies under `masked_fill` → `clone` → `copy_`.",
+        caveats=(_MEMSETS, OTHER_SHAPE),
+        advice="Look in the trace at what stands under `aten::masked_fill` here before rewriting it in place.",
+    ),
+    "copy-in-both": Case(
+        "differs",
+        "With {software}, the masking step copies on the GPU in both variants ({name} in naive), so writing in place removes nothing.",
+        caveats=(_MEMSETS, OTHER_SHAPE),
+        advice="Find the op above the copy that is left: a mask or a score tensor that is not contiguous is copied too.",
+    ),
+}
+
+
+def hidden_rule(facts: RunFacts) -> Decision:
+    missing = missing_variant(facts, *BOTH)
+    if missing:
+        return missing
+    if not facts.has_gpu_lane:
+        return decide("no-gpu-lane", cpu_ops=_cpu_ops(facts.variants["naive"]))
+    blocked = unread(facts, *BOTH)
+    if blocked:
+        return blocked
+    naive, inplace = (facts.variants[name] for name in BOTH)
+    copies, left = hidden_copies(naive), masking_copies(inplace)
+    args = {"software": software(facts, "torch"), "memsets": plural(naive.memsets, "memset") if naive.memsets else None,
+            "other_workload": other_workload(facts)}
+    if not copies:
+        return decide("no-copy", **args)
+    args["name"] = _said(copies[0])
+    if left:
+        return decide("copy-in-both", **args)
+    if len(copies) > 1:
+        return decide("several-copies", **args, count=Count(len(copies)), names=listed([_said(copy) for copy in copies]))
+    copy = copies[0]
+    return decide("one-copy", **args, bytes=Bytes(copied(copy)) if copied(copy) else "of a size that the trace does not tell",
+                  time=Seconds(copy.duration), path=" → ".join(f"`{op}`" for op in copy.op_path), kernel=copy.kind == "kernel")
+
+
+def _said(activity: ActivityFacts) -> str:
+    return f"`{activity.short}`"
+
+
+def _cpu_ops(variant: VariantFacts) -> str | None:
+    seen = [op for op in ("aten::clone", "aten::copy_") if any(o.name == op and "aten::masked_fill" in o.path for o in variant.ops)]
+    return listed([f"`{op}`" for op in seen]) or None
+
+
+REMOVES_CASES: dict[str, Case] = {
+    **UNAVAILABLE, **NO_GPU_LANE, **NOT_RECORDED,
+    "no-copy": not_measurable("Not measurable: naive shows no copy under `masked_fill` here, so there is none that in place could remove."),
+    "removed-and-faster": Case(
+        "holds",
+        "In place the copy is gone, and a forward takes {saving} less GPU time: {inplace} instead of {naive} ({ratio}, all seven processes agree).",
+        because=(Because("expected", "The copy reads {bytes} and writes as many; at the {ceiling} that a plain copy reached in this run, that is {expected}. The saving is {share} of it."),),
+        caveats=(OTHER_SHAPE,),
+        advice=IN_PLACE,
+    ),
+    "removed-but-tie": Case(
+        "within noise",
+        "In place the copy is gone, but the time it saves is not told apart from noise: {inplace} against {naive} (ratio {low} to {high}, smallest difference told apart {threshold}).",
+        because=(Because("expected", "The copy reads {bytes} and writes as many; at the {ceiling} that a plain copy reached in this run, that is {expected}."),),
+        caveats=(OTHER_SHAPE,),
+        advice=IN_PLACE,
+    ),
+    "removed-but-slower": Case(
+        "differs",
+        "In place the copy is gone, and yet a forward takes longer: {inplace} against {naive} ({ratio}).",
+        caveats=(OTHER_SHAPE,),
+        advice="Compare the masking kernels of both variants in their traces: the one that works in place must have become slower.",
+    ),
+    "copy-stays": Case(
+        "differs",
+        "In place a copy is still there under the masking step; GPU time is {inplace} against {naive}.",
+        caveats=(OTHER_SHAPE,),
+        advice="Find the op above the copy that is left: a mask or a score tensor that is not contiguous is copied too.",
+    ),
+}
+
+
+def removes_rule(facts: RunFacts) -> Decision:
+    blocked = unread(facts, *BOTH)
+    if blocked:
+        return blocked
+    naive, inplace = (facts.variants[name] for name in BOTH)
+    if naive.gpu_time is None or inplace.gpu_time is None:
+        return decide("recorded-before", what="GPU time")
+    copies = hidden_copies(naive)
+    if not copies:
+        return decide("no-copy")
+    found = compare(inplace.gpu_time, naive.gpu_time, facts.floor)
+    saving = naive.gpu_time.median - inplace.gpu_time.median
+    args = {"naive": Seconds(naive.gpu_time.median), "inplace": Seconds(inplace.gpu_time.median), "saving": Seconds(saving),
+            "ratio": Ratio(found.ratio.median), "low": Ratio(found.ratio.low), "high": Ratio(found.ratio.high),
+            "threshold": Percent(100 * found.threshold), "other_workload": other_workload(facts), **_expected(facts, copies, saving)}
+    if masking_copies(inplace):
+        return decide("copy-stays", **args)
+    return decide({"first": "removed-and-faster", "tie": "removed-but-tie", "second": "removed-but-slower"}[found.winner], **args)
+
+
+def _expected(facts: RunFacts, copies: tuple[ActivityFacts, ...], saving: float) -> dict[str, object]:
+    """What the copies' bytes should cost at the copy ceiling, where both are known."""
+    sizes = [copied(copy) for copy in copies]
+    ceiling = facts.ceilings.copy_bytes_per_s if facts.ceilings else None
+    if not ceiling or not all(sizes):
+        return {}
+    size = sum(size for size in sizes if size)
+    expected = 2 * size / ceiling
+    return {"bytes": Bytes(size), "ceiling": BytesPerSecond(ceiling), "expected": Seconds(expected), "share": Percent(round(100 * saving / expected))}
+
+
+FINDING = Finding(
+    slug="hidden-memcpy",
+    title="The hidden Memcpy",
+    question="You wrote five operations. How many does the GPU run, and who asked for the others?",
+    claims=(
+        Claim("memcpy-hidden", "Out-of-place `masked_fill` adds one device-to-device copy that nobody wrote.", hidden_rule, HIDDEN_CASES),
+        Claim("memcpy-inplace-removes", "`masked_fill_` removes the copy and saves its time.", removes_rule, REMOVES_CASES),
+        Claim("inplace-fewer-cpu-ops", "The masking step dispatches fewer CPU ops in place.", ops_rule, OPS_CASES),
+        Claim("inplace-autograd", "In place is safe without autograd; with autograd it may break the backward pass.", autograd_rule, AUTOGRAD_CASES),
+        Claim("inplace-memory", "In place also saves memory.", memory_rule, MEMORY_CASES),
+    ),
+    evidence=evidence,
+)

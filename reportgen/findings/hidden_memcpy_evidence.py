@@ -1,0 +1,102 @@
+"""The hidden copy in tables and pictures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import published
+from ..facts import RunFacts, VariantFacts
+from ..tables import Code, Table, columns
+from ..units import Bytes, BytesPerSecond, Count, Percent, Seconds
+from .bar_charts import time_bars
+from .base import Chart, Evidence
+from .masking import copied, hidden_copies, mask_ops, masking
+from .steps import stacked_roles
+
+BOTH = ("naive", "naive_inplace")
+
+
+def evidence(facts: RunFacts) -> Evidence:
+    shown = [facts.variants[name] for name in BOTH if facts.ok(name)]
+    tables = [*_counts(facts), *_activities(shown), *_saving(facts), *_ops(shown), *_memory(facts, shown), *_gradients(facts.probes.get("autograd"))]
+    return Evidence(tables=tuple(tables), charts=(*_times(shown), *stacked_roles("hidden-memcpy-steps", shown, "One forward by step, from the trace: the same steps, but for the copy.")))
+
+
+def _counts(facts: RunFacts) -> list[Table]:
+    shown = [facts.variants[name] for name in BOTH if facts.ok(name) and facts.variants[name].kernels is not None]
+    if not shown:
+        return []
+    rows = tuple((variant.title, Count(len(variant.prediction)), published.of(variant.id, "activities"),
+                  *(None if count is None else Count(count) for count in (variant.observed, variant.kernels, variant.memcpys, variant.memsets))) for variant in shown)
+    return [Table(columns("Variant", "#Predicted steps", "#Activities in the article", "#Activities here", "#Kernels", "#Memcpys", "#Memsets"), rows,
+                  caption="GPU activities per forward: what one would predict, what the article saw, what this run shows.")]
+
+
+def _activities(shown: list[VariantFacts]) -> list[Table]:
+    rows = tuple((variant.title, a.kind, a.role, Code(a.short), Seconds(a.duration).us(), Bytes(a.bytes) if a.bytes else None, Code(a.launch_api), Code(" → ".join(a.op_path)))
+                 for variant in shown for a in masking(variant))
+    if not rows:
+        return []
+    return [Table(columns("Variant", "Kind", "Role", "Name", "#GPU time (µs)", "#Bytes", "Launched by", "Under the ops"), rows,
+                  caption="All GPU activities of the masking step, from the trace.")]
+
+
+def _saving(facts: RunFacts) -> list[Table]:
+    if not facts.ok(*BOTH):
+        return []
+    naive, inplace = (facts.variants[name] for name in BOTH)
+    if naive.gpu_time is None or inplace.gpu_time is None:
+        return []
+    saving = naive.gpu_time.median - inplace.gpu_time.median
+    rows: list[tuple[object, ...]] = [
+        ("GPU time of a forward, out of place", Seconds(naive.gpu_time.median), "measured"),
+        ("GPU time of a forward, in place", Seconds(inplace.gpu_time.median), "measured"),
+        ("saved", Seconds(saving), "measured"),
+    ]
+    sizes = [copied(copy) for copy in hidden_copies(naive)]
+    if sizes and all(sizes):
+        moved = 2 * sum(size for size in sizes if size)
+        rows.append(("bytes that the copy reads and writes", Bytes(moved), "counted"))
+        rows.append(("the copy in the trace", Seconds(sum(copy.duration for copy in hidden_copies(naive))), "measured under the profiler"))
+        ceiling = facts.ceilings.copy_bytes_per_s if facts.ceilings else None
+        if ceiling:
+            rows += [("what a plain copy reaches in this run", BytesPerSecond(ceiling), "measured"),
+                     ("the bytes at that rate", Seconds(moved / ceiling), "modelled"),
+                     ("saved ÷ modelled", Percent(round(100 * saving * ceiling / moved)), "modelled")]
+    return [Table(columns("What", "#Value", "Origin"), tuple(rows), caption="Does the saving fit the bytes of the copy that is gone?")]
+
+
+def _ops(shown: list[VariantFacts]) -> list[Table]:
+    rows = tuple((variant.title, Code("· " * (len(op.path) - 1) + op.name), Seconds(op.duration).us()) for variant in shown for op in mask_ops(variant))
+    if not rows:
+        return []
+    return [Table(columns("Variant", "CPU op (dots: depth)", "#CPU time under the profiler (µs)"), rows,
+                  caption="The CPU ops that the masking step dispatches. An op's time includes the ops below it.")]
+
+
+def _memory(facts: RunFacts, shown: list[VariantFacts]) -> list[Table]:
+    rows = tuple((variant.title, Bytes(variant.peak_memory_bytes), round(variant.peak_memory_bytes / facts.workload.score_bytes, 2))
+                 for variant in shown if variant.peak_memory_bytes is not None)
+    if not rows:
+        return []
+    return [Table(columns("Variant", "#Peak above the inputs", "#In score matrices"), rows,
+                  caption=f"Peak memory of one forward. One score matrix is {Bytes(facts.workload.score_bytes)}.")]
+
+
+def _gradients(probe: dict[str, Any] | None) -> list[Table]:
+    if not probe or "inplace_backward" not in probe:
+        return []
+    minimal = probe.get("minimal_refusal") or {}
+    rows: list[tuple[object, ...]] = [
+        ("backward through the in-place mask", "runs" if probe["inplace_backward"] == "ok" else f"refused: {probe.get('reason')}"),
+        ("gradients equal naive's", probe.get("gradients_equal")),
+        ("relative difference of the gradients", probe.get("relative_difference")),
+    ]
+    if minimal:
+        rows.append(("the minimal graph", f"refused: {minimal.get('message')}" if minimal.get("refused") else "runs"))
+    return [Table(columns("Question", "Answer"), tuple(rows), caption="Autograd and the in-place mask, tried in this run.")]
+
+
+def _times(shown: list[VariantFacts]) -> tuple[Chart, ...]:
+    return time_bars("hidden-memcpy-gpu-time", [(variant, variant.gpu_time) for variant in shown], "GPU time per forward",
+                     "GPU time per forward out of place and in place; whiskers span the seven processes.")

@@ -1,0 +1,146 @@
+"""What else masking in place is said to do: fewer CPU ops, trouble with autograd, less memory."""
+
+from __future__ import annotations
+
+from ..facts import RunFacts
+from ..units import Bytes, Count, Seconds, listed, plural
+from .base import NOT_RECORDED, UNAVAILABLE, Because, Case, Decision, decide, missing_variant, not_measurable
+from .masking import mask_ops
+from .one_kernel import OTHER_SHAPE, other_workload, software
+
+BOTH = ("naive", "naive_inplace")
+IN_PLACE = ("Where no gradient is needed (`torch.inference_mode()`, `torch.no_grad()`), write `scores.masked_fill_(mask, float(\"-inf\"))`. "
+             "A fused SDPA backend goes further: it has no masking step at all.")
+
+OPS_CASES: dict[str, Case] = {
+    **UNAVAILABLE, **NOT_RECORDED,
+    "no-mask-step": not_measurable("Not measurable: the trace of {missing} shows no `masked_fill` op, so there is no masking step to count."),
+    "fewer": Case(
+        "holds",
+        "With {software}, the masking step dispatches {inplace} CPU ops in place instead of {naive}.",
+        because=(Because("gone", "In place these fall away: {gone}."),),
+        caveats=(Because("profiled", "Under the profiler the step takes {profiled_inplace} instead of {profiled} on the CPU; the profiler itself is part of both."), OTHER_SHAPE),
+        advice="Where the GPU waits for the CPU (small batches, short sequences), fewer dispatched ops shorten every forward; where it does not, they are free.",
+    ),
+    "same": Case("differs", "With {software}, the masking step dispatches as many CPU ops in place as out of place: {naive}.", caveats=(OTHER_SHAPE,)),
+    "more": Case("differs", "With {software}, the masking step dispatches more CPU ops in place: {inplace} instead of {naive}.", caveats=(OTHER_SHAPE,)),
+}
+
+
+def ops_rule(facts: RunFacts) -> Decision:
+    missing = missing_variant(facts, *BOTH)
+    if missing:
+        return missing
+    for name in BOTH:
+        if not facts.variants[name].ops:
+            return decide("recorded-before", what="the CPU side of this variant's trace")
+        if not mask_ops(facts.variants[name]):
+            return decide("no-mask-step", missing=facts.variants[name].title)
+    naive, inplace = (mask_ops(facts.variants[name]) for name in BOTH)
+    gone = [name for name in dict.fromkeys(op.name for op in naive) if name not in {op.name for op in inplace}]
+    args = {"software": software(facts, "torch"), "naive": Count(len(naive)), "inplace": Count(len(inplace)),
+            "gone": listed([f"`{name}`" for name in gone]), "profiled": Seconds(naive[0].duration),
+            "profiled_inplace": Seconds(inplace[0].duration), "other_workload": other_workload(facts)}
+    if len(inplace) == len(naive):
+        return decide("same", **args)
+    return decide("fewer" if len(inplace) < len(naive) else "more", **args)
+
+
+AUTOGRAD_CASES: dict[str, Case] = {
+    **UNAVAILABLE, **NOT_RECORDED,
+    "probe-failed": not_measurable("Not measurable: the gradients could not be taken here ({reason})."),
+    "fine-here": Case(
+        "holds",
+        "With {software}, masking in place is safe in this graph even with autograd: backward runs and its gradients equal naive's; elsewhere it may break, and a minimal graph shows it: {message}",
+        because=(Because("safe", "Multiplying by a constant does not keep its result for the backward pass, so overwriting that result hurts nobody. `exp` keeps its result, so there autograd refuses."),),
+        caveats=(OTHER_SHAPE,),
+        advice="In training code, ask what the op before keeps: overwrite only what nobody keeps. Autograd's version counter refuses rather than computing a wrong gradient.",
+    ),
+    "refused-here": Case(
+        "holds",
+        "With {software}, autograd refuses to go backward through the in-place mask in this very graph: {reason}",
+        caveats=(OTHER_SHAPE,),
+        advice="Keep `masked_fill` in training code, and `masked_fill_` for inference.",
+    ),
+    "gradients-differ": Case(
+        "holds",
+        "With {software}, backward runs through the in-place mask, but its gradients differ from naive's (relative difference {difference}).",
+        caveats=(OTHER_SHAPE,),
+        advice="Keep `masked_fill` in training code. A silent difference is worse than a refusal: report it to torch with this graph.",
+    ),
+    "never-refused": Case(
+        "differs",
+        "With {software}, nothing breaks: backward through the in-place mask gives naive's gradients, and the minimal graph that should be refused runs as well.",
+        caveats=(OTHER_SHAPE,),
+        advice="Check the gradients of your own graph (`torch.autograd.gradcheck`) before trusting this.",
+    ),
+}
+
+
+def autograd_rule(facts: RunFacts) -> Decision:
+    missing = missing_variant(facts, *BOTH)
+    if missing:
+        return missing
+    probe = facts.probes.get("autograd")
+    if not probe:
+        return decide("recorded-before", what="the gradient of both variants")
+    args = {"software": software(facts, "torch"), "other_workload": other_workload(facts)}
+    ran = probe.get("inplace_backward")
+    if ran == "refused":
+        return decide("refused-here", **args, reason=probe.get("reason"))
+    if ran != "ok" or probe.get("gradients_equal") is None:
+        return decide("probe-failed", reason=probe.get("reason") or "naive has no gradient to compare with")
+    if not probe["gradients_equal"]:
+        return decide("gradients-differ", **args, difference=probe.get("relative_difference"))
+    minimal = probe.get("minimal_refusal")
+    if not minimal:
+        return decide("recorded-before", what="a graph that autograd refuses")
+    if not minimal["refused"]:
+        return decide("never-refused", **args)
+    return decide("fine-here", **args, message=_first_sentence(minimal["message"]), safe=True)
+
+
+def _first_sentence(message: str) -> str:
+    return "“" + message.strip().splitlines()[0].split(": ")[0].removesuffix(".") + "”."
+
+
+MEMORY_CASES: dict[str, Case] = {
+    **UNAVAILABLE, **NOT_RECORDED,
+    "not-counted": not_measurable("Not measurable: torch counts no peak memory on this device."),
+    "smaller": Case(
+        "holds",
+        "In place, one forward needs {inplace} above its inputs at the peak instead of {naive}: {saving} less.",
+        caveats=(OTHER_SHAPE,),
+        advice=IN_PLACE,
+    ),
+    "same": Case(
+        "differs",
+        "In place saves no memory at the peak: both variants need {inplace} above their inputs for one forward.",
+        because=(Because("matrices", "That is room for {matrices} of {score} each, and masking is not the only step that needs as many: scaling and softmax also hold their input and their output at once. "
+                                     "The peak is the highest of several equal steps, so lowering one leaves it."),),
+        caveats=(OTHER_SHAPE,),
+        advice="To lower the peak, every step that holds two score matrices must go: scale and softmax in place too, or a fused backend that never stores the scores.",
+    ),
+    "larger": Case(
+        "differs",
+        "In place, one forward needs more memory above its inputs at the peak: {inplace} instead of {naive}.",
+        caveats=(OTHER_SHAPE,),
+    ),
+}
+SAME_PEAK = 0.01
+"""Peaks closer than 1 % are called the same: the allocator rounds, and libraries keep small workspaces."""
+
+
+def memory_rule(facts: RunFacts) -> Decision:
+    missing = missing_variant(facts, *BOTH)
+    if missing:
+        return missing
+    naive, inplace = (facts.variants[name].peak_memory_bytes for name in BOTH)
+    if naive is None or inplace is None:
+        return decide("not-counted") if facts.device.kind == "cpu" else decide("recorded-before", what="peak memory")
+    matrices = naive // facts.workload.score_bytes
+    args = {"naive": Bytes(naive), "inplace": Bytes(inplace), "saving": Bytes(naive - inplace), "score": Bytes(facts.workload.score_bytes),
+            "matrices": plural(matrices, "score matrix", "score matrices") if matrices >= 2 else None, "other_workload": other_workload(facts)}
+    if abs(naive - inplace) <= SAME_PEAK * naive:
+        return decide("same", **args)
+    return decide("smaller" if inplace < naive else "larger", **args)

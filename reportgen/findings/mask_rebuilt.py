@@ -1,0 +1,122 @@
+"""`is_causal=True` on the math backend: a flag that builds a mask each time?"""
+
+from __future__ import annotations
+
+from ..facts import ActivityFacts, RunFacts, VariantFacts
+from ..patterns import rebuilt_mask
+from ..tables import Code, Table, columns
+from ..units import Bytes, Count, Percent, Seconds, listed, plural
+from .base import NOT_RECORDED, UNAVAILABLE, Because, Case, Chart, Claim, Decision, Evidence, Finding, decide, missing_variant, not_measurable
+from .one_kernel import OTHER_SHAPE, other_workload, software
+from .steps import total
+
+_ADVICE = ("Build a mask once, keep it as a buffer of your module, and hand it over; or let a fused backend take `is_causal=True`, "
+           "which compares indices inside the kernel and builds no mask at all.")
+_APPLY = Because("apply_time", "Building is not the expensive part: adding the mask to the scores (`aten::add_`) passes once over the whole score matrix and takes {apply_time}.")
+
+REBUILT_CASES: dict[str, Case] = {
+    **UNAVAILABLE, **NOT_RECORDED,
+    "rebuilt": Case(
+        "holds",
+        "With {software}, math builds the causal mask anew in every recorded forward: {parts}; {count} and {time} of {whole} GPU time ({share}).",
+        because=(_APPLY,),
+        caveats=(OTHER_SHAPE,),
+        advice=_ADVICE,
+    ),
+    "rebuilt-ops-only": Case(
+        "holds",
+        "With {software}, math builds the causal mask anew in every recorded forward: {parts}; there is no GPU lane that tells what it costs.",
+        caveats=(OTHER_SHAPE,),
+        advice=_ADVICE,
+    ),
+    "part-missing": Case(
+        "differs",
+        "With {software}, math builds the mask in another way: {parts} stand in every recorded forward, {missing_parts} nowhere.",
+        because=(_APPLY,),
+        caveats=(OTHER_SHAPE,),
+        advice=_ADVICE,
+    ),
+    "not-rebuilt": Case(
+        "differs",
+        "With {software}, math builds no mask: none of {missing_parts} stands in its forward.",
+        caveats=(OTHER_SHAPE,),
+        advice="Nothing to do here; look at the trace again after an update of torch.",
+    ),
+    "forwards-differ": not_measurable(
+        "Not measurable: {odd} of the recorded ones ran other activities than the rest, so nothing can be said of every forward."),
+}
+
+
+def rebuilt_rule(facts: RunFacts) -> Decision:
+    missing = missing_variant(facts, "sdpa_math")
+    if missing:
+        return missing
+    math = facts.variants["sdpa_math"]
+    if not math.ops:
+        return decide("recorded-before", what="the CPU side of this variant's trace")
+    if math.integrity and math.integrity.differing:
+        return decide("forwards-differ", odd=plural(len(math.integrity.differing), "forward"))
+    found, built = rebuilt_mask.steps_of(math.ops), rebuilt_mask.activities_of(math.activities)
+    seen = [step for step in rebuilt_mask.STEPS if step in found]
+    absent = [step for step in rebuilt_mask.STEPS if step not in found]
+    apply = [a for a in math.activities if a.role == "add"]
+    args = {"software": software(facts, "torch"), "parts": _said(seen),
+            "missing_parts": _said(absent), "apply_time": Seconds(total(apply)) if apply else None,
+            "other_workload": other_workload(facts)}
+    if not seen:
+        return decide("not-rebuilt", **args)
+    if absent:
+        return decide("part-missing", **args)
+    if not math.activities:
+        return decide("rebuilt-ops-only", **args)
+    whole = total(math.activities)
+    return decide("rebuilt", **args, count=plural(sum(a.kind == "kernel" for a in built), "kernel"), time=Seconds(total(built)), whole=Seconds(whole),
+                  share=Percent(100 * total(built) / whole if whole else 0.0))
+
+
+def _said(steps: list[str]) -> str:
+    """`aten::ones` → `aten::fill_`, `aten::tril` and …: each op as code."""
+    return listed([" → ".join(f"`{op}`" for op in step.split(" → ")) for step in steps])
+
+
+def evidence(facts: RunFacts) -> Evidence:
+    math = facts.variants.get("sdpa_math")
+    if not math or not math.ok:
+        return Evidence()
+    built = rebuilt_mask.activities_of(math.activities)
+    apply = tuple(a for a in math.activities if a.role == "add")
+    return Evidence(tables=(*_op_table(math), *_activity_table(math, built, apply)), charts=_cost(math, built, apply))
+
+
+def _op_table(math: VariantFacts) -> tuple[Table, ...]:
+    names = {op for step in rebuilt_mask.STEPS.values() for op in step} | {"aten::add_"}
+    rows = tuple((Code("· " * (len(op.path) - 3) + op.name), Seconds(op.duration).us()) for op in math.ops
+                 if "aten::_safe_softmax" not in op.path and names & set(op.path))
+    return (Table(columns("CPU op (dots: depth)", "#CPU time under the profiler (µs)"), rows, caption="The ops that build and apply the mask in one math forward."),) if rows else ()
+
+
+def _activity_table(math: VariantFacts, built: tuple[ActivityFacts, ...], apply: tuple[ActivityFacts, ...]) -> tuple[Table, ...]:
+    rows = tuple((Count(place), "build" if a in built else "apply", a.role, Code(a.short), Code(" → ".join(a.op_path[2:])), Bytes(a.requested_bytes) if a.requested_bytes else None,
+                  Seconds(a.duration).us()) for place, a in enumerate((*built, *apply), start=1))
+    return (Table(columns("Step", "For", "Role", "Kernel", "Under the ops", "#Requested bytes (modelled)", "#GPU time (µs)"), rows,
+                  caption="What the mask costs on the GPU in one math forward."),) if rows else ()
+
+
+def _cost(math: VariantFacts, built: tuple[ActivityFacts, ...], apply: tuple[ActivityFacts, ...]) -> tuple[Chart, ...]:
+    if not built and not apply:
+        return ()
+    parts = (("build the mask", total(built)), ("apply the mask", total(apply)), ("everything else", total(math.activities) - total(built) - total(apply)))
+    data = {"labels": [math.title], "series": [(name, [time * 1e6]) for name, time in parts], "unit": "µs"}
+    said = ", ".join(f"{name} {Seconds(time)}" for name, time in parts)
+    return (Chart("mask-rebuilt-cost", "stacked", data, alt=f"GPU time of one math forward: {said}.", caption="Building the mask, applying it, and the rest of a math forward."),)
+
+
+FINDING = Finding(
+    slug="mask-rebuilt",
+    title="The flag that builds a mask",
+    question="`is_causal=True` looks like a switch. What does the math backend do with it on each call?",
+    claims=(
+        Claim("math-mask-rebuilt", "With `is_causal=True`, math builds the mask anew on every forward.", rebuilt_rule, REBUILT_CASES),
+    ),
+    evidence=evidence,
+)

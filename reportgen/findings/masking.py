@@ -1,0 +1,35 @@
+"""Finds the masking step of a naive forward: its CPU ops, its GPU activities, the copy hidden in it."""
+
+from __future__ import annotations
+
+from ..facts import ActivityFacts, OpFacts, VariantFacts
+from ..patterns import hidden_copy
+
+_MASK_OPS = ("aten::masked_fill", "aten::masked_fill_")
+
+
+def hidden_copies(variant: VariantFacts) -> tuple[ActivityFacts, ...]:
+    """The activities, of any kind, that the clone inside an out-of-place mask queued."""
+    return hidden_copy.find(variant.activities)
+
+
+def masking(variant: VariantFacts) -> tuple[ActivityFacts, ...]:
+    """The GPU activities of the masking step, in launch order."""
+    return tuple(activity for activity in variant.activities if any(op in _MASK_OPS for op in activity.op_path))
+
+
+def masking_copies(variant: VariantFacts) -> tuple[ActivityFacts, ...]:
+    """Copies under the masking step, however it came to them."""
+    return tuple(activity for activity in masking(variant) if activity.role == "copy")
+
+
+def mask_ops(variant: VariantFacts) -> tuple[OpFacts, ...]:
+    """The CPU ops of the masking step, the step's own op first."""
+    return tuple(op for op in variant.ops if any(name in _MASK_OPS for name in op.path))
+
+
+def copied(copy: ActivityFacts) -> float | None:
+    """Bytes of the tensor that was copied: half of what the copy moves."""
+    if copy.bytes is not None:
+        return copy.bytes
+    return None if copy.requested_bytes is None else copy.requested_bytes / 2

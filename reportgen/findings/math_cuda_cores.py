@@ -1,0 +1,234 @@
+"""Which unit does math's matmuls, and in which type?"""
+
+from __future__ import annotations
+
+from ..facts import ActivityFacts, RunFacts, VariantFacts
+from ..patterns import math_fallback
+from ..tables import Code, Table, code, columns
+from ..units import Bytes, Count, Flop, FlopPerSecond, Percent, Seconds, listed, plural
+from .base import NOT_RECORDED, UNAVAILABLE, Because, Case, Chart, Claim, Decision, Evidence, Finding, decide, missing_variant, not_measurable
+from .one_kernel import NO_TRACE, OTHER_SHAPE, other_workload, software, tensor_cores, unread
+from .steps import share, total
+
+PAIR = ("naive_inplace", "sdpa_math")
+
+_ADVICE = ("Look for `sgemm`, `simt` or `ffma` in the matmul's kernel name: that is FP32 arithmetic outside the Tensor Cores. "
+           "In your own code, keep q, k and v in 16 bits; in SDPA, use a fused backend.")
+_WHY = (Because("math_why", "Math: {math_kernels}: {math_why}."), Because("naive_why", "Naive, in place: {naive_kernels}: {naive_why}."))
+_COUNTED = Because("counted", "Counted by the hardware: {counted} on Tensor Cores in math's matmuls, {naive_counted} in the naive ones.")
+
+OTHER_DTYPE = {"other-dtype": not_measurable("Not measurable: the claim is about bfloat16, and this run computes in {dtype}.")}
+
+CORES_CASES: dict[str, Case] = {
+    **NO_TRACE, **OTHER_DTYPE,
+    "as-said": Case(
+        "holds",
+        "With {software}, math's matmuls run in FP32 without Tensor Cores ({math_kernels}), the naive ones in {dtype} on Tensor Cores ({naive_kernels}).",
+        because=(*_WHY, _COUNTED),
+        caveats=(OTHER_SHAPE,),
+        advice=_ADVICE,
+    ),
+    "math-on-tensor-cores": Case(
+        "differs",
+        "With {software}, math's matmuls do run on Tensor Cores: {math_kernels}.",
+        because=(*_WHY, _COUNTED, Because("tf32", "FP32 matmuls are allowed to use TF32 in this run (`float32_matmul_precision` is `{tf32}`).")),
+        caveats=(OTHER_SHAPE,),
+        advice="Record the TF32 setting with every math timing: it decides which unit the matmuls use.",
+    ),
+    "math-not-fp32": Case(
+        "differs",
+        "With {software}, math does not cast its inputs up, so its matmuls are not FP32 ones ({math_kernels}); they run without Tensor Cores all the same.",
+        because=(*_WHY, _COUNTED),
+        caveats=(OTHER_SHAPE,),
+        advice=_ADVICE,
+    ),
+    "naive-without-tensor-cores": Case(
+        "differs",
+        "With {software}, the naive matmuls run without Tensor Cores too: {naive_kernels}; math's do as the article says ({math_kernels}).",
+        because=(*_WHY, _COUNTED),
+        caveats=(OTHER_SHAPE,),
+        advice="Check shape and alignment of q, k and v (multiples of 8 in 16 bits): without them the library has no Tensor Core kernel to pick.",
+    ),
+    "the-other-way-round": Case(
+        "differs",
+        "With {software}, it is the other way round: math's matmuls run on Tensor Cores ({math_kernels}), the naive ones do not ({naive_kernels}).",
+        because=(*_WHY, _COUNTED),
+        caveats=(OTHER_SHAPE,),
+        advice="Record the TF32 setting with every math timing: it decides which unit the matmuls use.",
+    ),
+    "no-matmul": not_measurable("Not measurable: the trace of {missing} shows no matmul."),
+    "unknown": not_measurable("Not measurable: nothing tells whether {unknown} uses Tensor Cores: its name does not say, and no counters were recorded."),
+}
+
+
+def matmuls(variant: VariantFacts) -> tuple[ActivityFacts, ...]:
+    return tuple(a for a in variant.activities if a.role == "matmul" and a.kind == "kernel")
+
+
+def cores_rule(facts: RunFacts) -> Decision:
+    blocked = unread(facts, *PAIR)
+    if blocked:
+        return blocked
+    if facts.workload.dtype != "bfloat16":
+        return decide("other-dtype", dtype=facts.workload.dtype)
+    found = {name: matmuls(facts.variants[name]) for name in PAIR}
+    for name in PAIR:
+        if not found[name]:
+            return decide("no-matmul", missing=facts.variants[name].title)
+    naive, math = (found[name] for name in PAIR)
+    silent = [a for a in (*math, *naive) if tensor_cores(a) == "unknown"]
+    if silent:
+        return decide("unknown", unknown=code(silent[0].short))
+    args = {"software": software(facts, "torch", "cublas"), "dtype": facts.workload.dtype, "math_kernels": _names(math), "naive_kernels": _names(naive),
+            "math_why": _why(math), "naive_why": _why(naive), "counted": _counted(math), "naive_counted": _counted(naive),
+            "tf32": _tf32(facts), "other_workload": other_workload(facts)}
+    math_uses, naive_uses = (any(tensor_cores(a) == "yes" for a in math), all(tensor_cores(a) == "yes" for a in naive))
+    if math_uses:
+        return decide("math-on-tensor-cores" if naive_uses else "the-other-way-round", **args)
+    if not naive_uses:
+        return decide("naive-without-tensor-cores", **args)
+    return decide("as-said" if upcast_ops(facts.variants["sdpa_math"]) else "math-not-fp32", **args)
+
+
+def _names(kernels: tuple[ActivityFacts, ...]) -> str:
+    return listed([code(name) for name in dict.fromkeys(kernel.short for kernel in kernels)])
+
+
+def _why(kernels: tuple[ActivityFacts, ...]) -> str | None:
+    reasons = dict.fromkeys(k.decoded.tensor_cores_why.rstrip(".") for k in kernels if k.decoded)
+    return "; ".join(reasons) or None
+
+
+def _counted(kernels: tuple[ActivityFacts, ...]) -> str | None:
+    counts = [k.counters.tensor_core_flop for k in kernels if k.counters and k.counters.tensor_core_flop is not None]
+    return str(Flop(sum(counts))) if counts else None
+
+
+def _tf32(facts: RunFacts) -> str | None:
+    precision = facts.settings.get("float32_matmul_precision")
+    return precision if precision not in (None, "highest") else None
+
+
+UPCAST_CASES: dict[str, Case] = {
+    **UNAVAILABLE, **NOT_RECORDED, **OTHER_DTYPE,
+    "upcast": Case(
+        "holds",
+        "With {software}, math casts its inputs from {dtype} up to FP32 before it computes: {casts} per forward, each from {narrow} to {wide}.",
+        because=(
+            Because("cast_time", "The casts up take {cast_time} of {math_time} GPU time in the trace; what costs more is that every score matrix after them is {wide_score} instead of {score}."),
+            Because("back_time", "Casts back down take {back_time} more."),
+            Because("wasted_time", "One of those, {wasted_time} long, casts the whole matrix of attention weights back, for a second result that `scaled_dot_product_attention` then drops."),
+        ),
+        caveats=(Because("no_lane", "Without a GPU lane the casts are seen as CPU ops only; their time is not."), OTHER_SHAPE),
+        advice="`torch.backends.cuda.allow_fp16_bf16_reduction_math_sdp(True)` keeps math in 16 bits: faster and less exact. A fused backend needs no such choice, it accumulates in FP32 on the chip.",
+    ),
+    "no-upcast": Case(
+        "differs",
+        "With {software}, math computes in {dtype} as it comes: no cast stands before its first matmul.",
+        because=(Because("reduced", "`allow_fp16_bf16_reduction_math_sdp` is on in this run."),),
+        caveats=(OTHER_SHAPE,),
+        advice="Do not take this math for an FP32 reference: it rounds to 16 bits between its steps.",
+    ),
+}
+
+
+def upcast_ops(variant: VariantFacts) -> int:
+    """Casts that math dispatches before its first matmul (one each for q, k and v)."""
+    count = 0
+    for op in variant.ops:
+        if op.name in ("aten::bmm", "aten::baddbmm"):
+            break
+        count += op.name == "aten::_to_copy" and math_fallback.OP in op.path
+    return count
+
+
+def upcast_rule(facts: RunFacts) -> Decision:
+    missing = missing_variant(facts, "sdpa_math")
+    if missing:
+        return missing
+    if facts.workload.dtype != "bfloat16":
+        return decide("other-dtype", dtype=facts.workload.dtype)
+    math = facts.variants["sdpa_math"]
+    if not math.ops:
+        return decide("recorded-before", what="the CPU side of this variant's trace")
+    args = {"software": software(facts, "torch"), "dtype": facts.workload.dtype, "other_workload": other_workload(facts)}
+    count = upcast_ops(math)
+    if not count:
+        return decide("no-upcast", **args, reduced=facts.settings.get("allow_fp16_bf16_reduction_math_sdp") in (True, "True", "1"))
+    operand = facts.workload.operand_bytes / 4
+    up, down, wasted = casts(math)
+    return decide(
+        "upcast", **args, casts=plural(count, "cast"), narrow=Bytes(operand), wide=Bytes(operand * 4 / facts.workload.element_bytes),
+        score=Bytes(facts.workload.score_bytes), wide_score=Bytes(4 * facts.workload.score_elements),
+        cast_time=Seconds(total(up)) if up else None, back_time=Seconds(total(down)) if down else None,
+        wasted_time=Seconds(wasted.duration) if wasted else None, math_time=Seconds(total(math.activities)), no_lane=not math.activities)
+
+
+def casts(math: VariantFacts) -> tuple[tuple[ActivityFacts, ...], tuple[ActivityFacts, ...], ActivityFacts | None]:
+    """Casts before the first matmul, casts after it, and the one of those whose result is dropped."""
+    found = math_fallback.find(math.activities)
+    first = next((place for place, a in enumerate(math.activities) if a.role == "matmul"), None)
+    if found is None or first is None:
+        return (), (), None
+    before = {id(a) for a in math.activities[:first]}
+    return tuple(a for a in found.casts if id(a) in before), tuple(a for a in found.casts if id(a) not in before), found.wasted_cast
+
+
+def evidence(facts: RunFacts) -> Evidence:
+    shown = [facts.variants[name] for name in PAIR if facts.ok(name) and facts.variants[name].activities]
+    return Evidence(tables=(*_matmul_table(shown), *_parts(shown), *_cast_table(facts)), charts=_rates(facts, shown))
+
+
+def _matmul_table(shown: list[VariantFacts]) -> tuple[Table, ...]:
+    rows = tuple((v.title, Code(a.short), tensor_cores(a), a.decoded.tensor_cores_why if a.decoded else None,
+                  Flop(a.counters.tensor_core_flop) if a.counters and a.counters.tensor_core_flop is not None else None,
+                  Seconds(a.duration).us(), FlopPerSecond(a.flop / a.duration) if a.flop else None) for v in shown for a in matmuls(v))
+    if not rows:
+        return ()
+    return (Table(columns("Variant", "Kernel", "Tensor Cores", "How we know", "#Counted on Tensor Cores", "#GPU time (µs)", "#Rate (modelled work)"), rows,
+                  caption="The matmuls of both variants, and the unit that runs them."),)
+
+
+def _parts(shown: list[VariantFacts]) -> tuple[Table, ...]:
+    first = [(v, matmuls(v)[0]) for v in shown if matmuls(v)]
+    rows = tuple((v.title, Code(part.text), part.meaning, part.source) for v, kernel in first if kernel.decoded for part in kernel.decoded.parts)
+    return (Table(columns("Variant", "Part of the name", "Meaning", "Source"), rows, caption="The kernel of each variant's first matmul, read part by part."),) if rows else ()
+
+
+def _cast_table(facts: RunFacts) -> tuple[Table, ...]:
+    math = facts.variants.get("sdpa_math")
+    if not math or not math.activities:
+        return ()
+    up, down, wasted = casts(math)
+    rows = tuple((Count(place), "up, before the matmuls" if a in up else "down, a result that SDPA drops" if a is wasted else "down", Code(a.short), Bytes(a.requested_bytes) if a.requested_bytes else None, Seconds(a.duration).us(),
+                  share(a.duration, total(math.activities))) for place, a in enumerate((*up, *down), start=1))
+    if not rows:
+        return ()
+    return (Table(columns("Cast", "Direction", "Kernel", "#Bytes read and written (modelled)", "#GPU time (µs)", "#Share of the forward"), rows,
+                  caption="The casts of one math forward."),)
+
+
+def _rates(facts: RunFacts, shown: list[VariantFacts]) -> tuple[Chart, ...]:
+    known = [(f"{v.title}: {what}", v.id, a.flop / a.duration / 1e12) for v in shown for what, a in zip(("q · kᵀ", "weights · v"), matmuls(v)) if a.flop]
+    if not known:
+        return ()
+    ceilings = facts.ceilings
+    units = {"naive_inplace": ceilings.matmul_flop_per_s if ceilings else None, "sdpa_math": ceilings.fp32_flop_per_s if ceilings else None}
+    reference = [units[name] / 1e12 if units[name] else None for _, name, _ in known]
+    said = "; ".join(f"{label} {FlopPerSecond(rate * 1e12)}{f', {Percent(round(100 * rate / top))} of its ceiling' if top else ''}" for (label, _, rate), top in zip(known, reference))
+    data = {"labels": [label for label, _, _ in known], "values": [rate for _, _, rate in known], "low": None, "high": None, "unit": "TFLOP/s",
+            "ids": [name for _, name, _ in known], "reference": reference, "reference_label": "ceiling of this run", "log": False}
+    return (Chart("math-cuda-cores-rates", "bars", data, alt=f"Rate of each matmul: {said}.",
+                  caption="Work of each matmul over its time; the mark is what a large square matmul in that type reached in this run."),)
+
+
+FINDING = Finding(
+    slug="math-cuda-cores",
+    title="The same matmul on another unit",
+    question="Both variants multiply the same matrices. Why does one of them take so much longer for it?",
+    claims=(
+        Claim("math-no-tensor-cores", "Math's matmuls run in FP32 on CUDA cores, the naive ones in bf16 on Tensor Cores.", cores_rule, CORES_CASES),
+        Claim("math-upcast", "Math casts bf16 up to FP32 and so doubles the bytes.", upcast_rule, UPCAST_CASES),
+    ),
+    evidence=evidence,
+)

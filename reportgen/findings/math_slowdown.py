@@ -1,0 +1,223 @@
+"""The math backend beside the naive forward: how much slower, and with how many kernels?"""
+
+from __future__ import annotations
+
+from .. import published
+from ..facts import RunFacts, VariantFacts
+from ..statistics import Estimate, compare, magnitude
+from ..tables import Table, columns
+from ..units import Count, Percent, Ratio, Seconds, listed, plural
+from ..workload import ARTICLE
+from .bar_charts import time_bars
+from .base import NOT_RECORDED, OTHER_WORKLOAD, UNAVAILABLE, Because, Case, Claim, Decision, Evidence, Finding, decide, missing_variant, not_measurable
+from .one_kernel import NO_TRACE, OTHER_SHAPE, beside, other_workload, software, unread
+from .steps import share, stacked_roles, steps_table, total
+
+PAIR = ("naive_inplace", "sdpa_math")
+
+_FALLBACK = ("If `aten::_scaled_dot_product_attention_math` stands in your trace, pin a fused backend with `sdpa_kernel(...)` once: "
+             "torch then says why it refuses (a mask, a dtype, a head dimension), and that is what to change.")
+
+SLOWER_CASES: dict[str, Case] = {
+    **UNAVAILABLE, **NOT_RECORDED,
+    "slower": Case(
+        "holds",
+        "SDPA math is slower than naive in place: {math} against {inplace} of {quantity} per forward, {ratio} as long ({low} to {high}; {software}).",
+        because=(
+            Because("extra", "Besides the steps that both take, math runs {extra}; they make up {extra_share} of its time in the trace."),
+            Because("matmuls", "Its two matmuls alone take {matmuls}, against {naive_matmuls} in the naive forward."),
+        ),
+        caveats=(Because("wall", "There is no GPU time on this device, so the wall time of eager forwards decides."), OTHER_SHAPE),
+        advice=_FALLBACK,
+    ),
+    "faster": Case(
+        "differs",
+        "SDPA math is faster than naive in place: {math} against {inplace} of {quantity} per forward, {ratio} as long ({low} to {high}; {software}).",
+        caveats=(Because("wall", "There is no GPU time on this device, so the wall time of eager forwards decides."), OTHER_SHAPE),
+        advice="Do not take this over to another device unmeasured: math is written to be right on any input, not to be fast.",
+    ),
+    "tie": Case(
+        "within noise",
+        "SDPA math and naive in place cannot be told apart: {math} against {inplace} of {quantity} per forward ({low} to {high}, smallest difference told apart {threshold}; {software}).",
+        caveats=(Because("wall", "There is no GPU time on this device, so the wall time of eager forwards decides."), OTHER_SHAPE),
+        advice=_FALLBACK,
+    ),
+}
+
+
+def slower_rule(facts: RunFacts) -> Decision:
+    missing = missing_variant(facts, *PAIR)
+    if missing:
+        return missing
+    inplace, math = (facts.variants[name] for name in PAIR)
+    quantity = "wall_time" if facts.device.kind == "cpu" else "gpu_time"
+    first, second = getattr(inplace, quantity), getattr(math, quantity)
+    if first is None or second is None:
+        return decide("recorded-before", what=quantity.replace("_", " ").replace("gpu", "GPU"))
+    found = compare(first, second, facts.floor)
+    ratio = _ratio(second, first)
+    return decide(
+        {"first": "slower", "second": "faster", "tie": "tie"}[found.winner],
+        inplace=Seconds(first.median), math=Seconds(second.median), quantity="wall time" if quantity == "wall_time" else "GPU time",
+        ratio=Ratio(ratio.median), low=Ratio(ratio.low), high=Ratio(ratio.high), threshold=Percent(100 * found.threshold),
+        software=software(facts, "torch", "cublas"), wall=quantity == "wall_time", other_workload=other_workload(facts), **_parts(inplace, math))
+
+
+def _ratio(first: Estimate, second: Estimate) -> Estimate:
+    return Estimate(tuple(a / b for a, b in zip(first.samples, second.samples)))
+
+
+def _parts(inplace: VariantFacts, math: VariantFacts) -> dict[str, object]:
+    """What math does that the naive forward does not, and the matmuls of both, from their traces."""
+    if not (inplace.activities and math.activities):
+        return {}
+    common = {a.role for a in inplace.activities}
+    extra = [a for a in math.activities if a.role not in common]
+    roles = list(dict.fromkeys(a.role for a in extra))
+    matmuls = [total([a for a in variant.activities if a.role == "matmul"]) for variant in (math, inplace)]
+    return {"extra": f"{plural(len(extra), 'more activity', 'more activities')} ({listed(roles)})" if extra else None,
+            "extra_share": share(total(extra), total(math.activities)),
+            "matmuls": Seconds(matmuls[0]) if all(matmuls) else None, "naive_matmuls": Seconds(matmuls[1])}
+
+
+RATIO_CASES: dict[str, Case] = {
+    **UNAVAILABLE, **NOT_RECORDED, **OTHER_WORKLOAD,
+    "as-published": Case(
+        "holds",
+        "Math takes {ratio} the GPU time of naive in place ({low} to {high}), which is about the article's {published} ({software}).",
+        advice=_FALLBACK,
+    ),
+    "smaller": Case(
+        "differs",
+        "Math takes {ratio} the GPU time of naive in place here ({low} to {high}), less than the article's {published} ({software}).",
+        because=(Because("math_change", "Against the article's times, naive in place takes {inplace_change} and math {math_change}; the second is the smaller, and so is their ratio."),),
+        caveats=(Because("math_change", "The article's run differs from this one in device and software at once, so nothing here says which of the two moved the ratio."),),
+        advice="Quote a slowdown with its device and its torch, or measure it: this ratio is a property of both.",
+    ),
+    "larger": Case(
+        "differs",
+        "Math takes {ratio} the GPU time of naive in place here ({low} to {high}), more than the article's {published} ({software}).",
+        because=(Because("math_change", "Against the article's times, naive in place takes {inplace_change} and math {math_change}; the second is the larger, and so is their ratio."),),
+        caveats=(Because("math_change", "The article's run differs from this one in device and software at once, so nothing here says which of the two moved the ratio."),),
+        advice="Quote a slowdown with its device and its torch, or measure it: this ratio is a property of both.",
+    ),
+    "straddles": Case(
+        "within noise",
+        "Math takes {ratio} the GPU time of naive in place, but the processes ({low} to {high}) lie on both sides of the border at ±15 % of the article's {published} ({software}).",
+        advice=_FALLBACK,
+    ),
+    "no-gpu-time": not_measurable("Not measurable: the published ratio is one of GPU times, and this device has none."),
+}
+
+
+def ratio_rule(facts: RunFacts) -> Decision:
+    missing = missing_variant(facts, *PAIR)
+    if missing:
+        return missing
+    if not facts.workload.same_shape(ARTICLE):
+        return decide("other-workload", workload=facts.workload.describe())
+    inplace, math = (facts.variants[name].gpu_time for name in PAIR)
+    if inplace is None or math is None:
+        return decide("no-gpu-time") if facts.device.kind == "cpu" else decide("recorded-before", what="GPU time")
+    ratio, value = _ratio(math, inplace), published.load()["math_slowdown"]
+    verdict = magnitude(ratio, value)
+    case = {"holds": "as-published", "straddles": "straddles"}.get(verdict) or ("smaller" if ratio.median < value else "larger")
+    changes = [Ratio(time.median / published.of(name, "gpu_time")) for name, time in zip(PAIR, (inplace, math))]
+    return decide(case, ratio=Ratio(ratio.median), low=Ratio(ratio.low), high=Ratio(ratio.high), published=Ratio(value),
+                  software=software(facts, "torch", "cublas"), inplace_change=changes[0], math_change=changes[1])
+
+
+_LIST = "Count kernels from the list, not from a total: copies and memsets are other kinds, and activities of the warm-up leak into a window that nobody synchronised."
+
+COUNT_CASES: dict[str, Case] = {
+    **NO_TRACE,
+    "both-as-published": Case(
+        "holds",
+        "With {software}, math launches {math} and naive in place {inplace}{beside}, as in the article.",
+        because=(Because("roles", "Math's kernels in order: {roles}."),),
+        caveats=(OTHER_SHAPE,),
+        advice=_LIST,
+    ),
+    "math-differs": Case(
+        "differs",
+        "With {software}, math launches {math}, not {published_math}; naive in place launches {inplace}{beside}, as in the article.",
+        because=(Because("roles", "Math's kernels in order: {roles}."),
+                 Because("no_upcast", "There is no cast among them: this torch computes math in the type of its inputs."),
+                 Because("no_safe", "There is no `aten::_safe_softmax` in the trace: the kernels that guard fully masked rows are not there.")),
+        caveats=(OTHER_SHAPE,),
+        advice=_LIST,
+    ),
+    "naive-differs": Case(
+        "differs",
+        "With {software}, naive in place launches {inplace}{beside}, not {published_inplace}; math launches {math}, as in the article.",
+        because=(Because("naive_roles", "The naive forward's kernels in order: {naive_roles}."),),
+        caveats=(OTHER_SHAPE,),
+        advice=_LIST,
+    ),
+    "both-differ": Case(
+        "differs",
+        "With {software}, math launches {math}, not {published_math}, and naive in place {inplace}{beside}, not {published_inplace}.",
+        because=(Because("roles", "Math's kernels in order: {roles}."), Because("naive_roles", "The naive forward's kernels in order: {naive_roles}.")),
+        caveats=(OTHER_SHAPE,),
+        advice=_LIST,
+    ),
+}
+
+
+def count_rule(facts: RunFacts) -> Decision:
+    blocked = unread(facts, *PAIR)
+    if blocked:
+        return blocked
+    inplace, math = (facts.variants[name] for name in PAIR)
+    said = [published.of(name, "kernels") for name in PAIR]
+    right = (inplace.kernels == said[0], math.kernels == said[1])
+    case = {(True, True): "both-as-published", (True, False): "math-differs", (False, True): "naive-differs", (False, False): "both-differ"}[right]
+    return decide(
+        case, software=software(facts, "torch", "cublas"), math=plural(math.kernels or 0, "kernel") + " per forward", inplace=str(Count(inplace.kernels or 0)),
+        beside=beside(inplace), published_math=Count(said[1]), published_inplace=Count(said[0]), roles=_roles(math), naive_roles=_roles(inplace),
+        no_upcast=not any(a.role == "cast" for a in math.activities), no_safe=not any(op.name == "aten::_safe_softmax" for op in math.ops),
+        other_workload=other_workload(facts))
+
+
+def _roles(variant: VariantFacts) -> str:
+    return ", ".join(a.role for a in variant.activities if a.kind == "kernel")
+
+
+def evidence(facts: RunFacts) -> Evidence:
+    shown = [facts.variants[name] for name in PAIR if facts.ok(name)]
+    tables = [*_times(facts, shown)]
+    tables += [steps_table(v, f"{v.title}: all GPU activities of one forward, in launch order.") for v in reversed(shown) if v.activities]
+    charts = (*time_bars("math-slowdown-gpu-time", [(v, v.gpu_time) for v in shown], "GPU time per forward",
+                         "GPU time per forward; whiskers span the seven processes, marks are the article's values.",
+                         [published.of(v.id, "gpu_time") for v in shown], "article"),
+              *stacked_roles("math-slowdown-steps", shown, "Where the GPU time of one forward goes, by what each activity does."))
+    return Evidence(tables=tuple(tables), charts=charts)
+
+
+def _times(facts: RunFacts, shown: list[VariantFacts]) -> list[Table]:
+    kinds = (("GPU time, same inputs (hot)", "gpu_time"), ("GPU time, rotating inputs (cold)", "gpu_time_cold"), ("wall time", "wall_time"), ("host time", "host_time"))
+    rows = []
+    for label, name in kinds:
+        times = [getattr(variant, name) for variant in shown]
+        if len(times) == len(PAIR) and all(times):
+            ratio = _ratio(times[1], times[0])
+            spread = [f"{Seconds(time.median)} ({Seconds(time.low)} to {Seconds(time.high)})" for time in times]
+            value = Ratio(published.load()["math_slowdown"]) if name == "gpu_time" else None
+            rows.append((label, *spread, Ratio(ratio.median), f"{Ratio(ratio.low)} to {Ratio(ratio.high)}", value))
+    if not rows:
+        return []
+    return [Table(columns("Quantity", f"#{shown[0].title}", f"#{shown[1].title}", "#Ratio", "#Over the processes", "#Article"), tuple(rows),
+                  caption="Time per forward: median of the process medians, lowest and highest.")]
+
+
+FINDING = Finding(
+    slug="math-slowdown",
+    title="The math backend's price",
+    question="One line of `scaled_dot_product_attention` replaces five of yours. Why can it be slower?",
+    claims=(
+        Claim("math-slower", "SDPA math is slower than the naive forward in place.", slower_rule, SLOWER_CASES),
+        Claim("math-3.7x", f"SDPA math takes about {Ratio(published.load()['math_slowdown'])} as long as the naive forward in place.", ratio_rule, RATIO_CASES),
+        Claim("math-20-kernels", f"SDPA math launches {published.of('sdpa_math', 'kernels')} kernels, the naive forward in place {published.of('naive_inplace', 'kernels')}.", count_rule, COUNT_CASES),
+    ),
+    evidence=evidence,
+)

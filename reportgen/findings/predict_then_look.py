@@ -1,0 +1,113 @@
+"""Prediction beside trace, line by line: where the two part, something is to be learned."""
+
+from __future__ import annotations
+
+from ..facts import ActivityFacts, RunFacts, VariantFacts
+from ..patterns import predictions
+from ..tables import Code, Table, columns
+from ..units import Count, Seconds, listed, plural
+from .base import NO_GPU_LANE, NOT_RECORDED, Because, Case, Chart, Claim, Decision, Evidence, Finding, decide, not_measurable
+from .one_kernel import OTHER_SHAPE, other_workload, software
+
+_ADVICE = "Write down what you expect before you open a trace of your own: how many activities, in which order, which one takes longest. Then look only at the lines that differ."
+
+CASES: dict[str, Case] = {
+    **NO_GPU_LANE, **NOT_RECORDED,
+    "none-ran": not_measurable("Not measurable: none of the variants ran, so there is no trace to hold against a prediction."),
+    "no-predictions": not_measurable("Not measurable: this run's variants carry no predictions."),
+    "broken": Case(
+        "holds",
+        "With {software}, the trace breaks the prediction in {broken} of {all} variants: {names}.",
+        because=(Because("unpredicted", "Nobody predicted: {unpredicted}."), Because("absent", "Predicted and not seen: {absent}."), Because("kept", "As predicted: {kept}.")),
+        caveats=(OTHER_SHAPE, Because("not_ran", "Not in the comparison, because they did not run: {not_ran}.")),
+        advice=_ADVICE,
+    ),
+    "as-predicted": Case(
+        "differs",
+        "With {software}, no trace breaks its prediction: all {all} variants queue exactly the activities that one would expect.",
+        caveats=(OTHER_SHAPE, Because("not_ran", "Not in the comparison, because they did not run: {not_ran}.")),
+        advice=_ADVICE,
+    ),
+}
+
+
+def rule(facts: RunFacts) -> Decision:
+    ran = [variant for variant in facts.six if variant.ok]
+    if not ran:
+        return decide("none-ran")
+    if not facts.has_gpu_lane:
+        return decide("no-gpu-lane")
+    traced = [variant for variant in ran if variant.kernels is not None]
+    if not traced:
+        return decide("recorded-before", what="a trace")
+    judged = [variant for variant in traced if variant.prediction]
+    if not judged:
+        return decide("no-predictions")
+    broken = [(variant, predictions.broken(variant.prediction, variant.activities)) for variant in judged]
+    broken = [(variant, lines) for variant, lines in broken if lines]
+    names = {variant.id for variant, _ in broken}
+    args = {"software": software(facts, "torch", "cudnn"), "all": Count(len(judged)), "other_workload": other_workload(facts),
+            "not_ran": listed([f"`{variant.id}`" for variant in facts.six if not variant.ok])}
+    if not broken:
+        return decide("as-predicted", **args)
+    return decide("broken", **args, broken=Count(len(broken)), names=listed([f"`{variant.id}`" for variant, _ in broken]),
+                  unpredicted="; ".join(filter(None, (_extra(variant, lines) for variant, lines in broken))),
+                  absent="; ".join(filter(None, (_absent(variant, lines) for variant, lines in broken))),
+                  kept=listed([f"`{variant.id}`" for variant in judged if variant.id not in names]))
+
+
+def _extra(variant: VariantFacts, lines: tuple[predictions.Line, ...]) -> str | None:
+    """`sdpa_math` 3 × cast, 1 × where`: what the trace shows and the prediction does not."""
+    roles = [observed.role for predicted, observed in lines if predicted is None]
+    return f"`{variant.id}` {_counted(roles)}" if roles else None
+
+
+def _absent(variant: VariantFacts, lines: tuple[predictions.Line, ...]) -> str | None:
+    roles = [predicted[0] for predicted, observed in lines if observed is None]
+    return f"`{variant.id}` {_counted(roles)}" if roles else None
+
+
+def _counted(roles: list[str]) -> str:
+    return ", ".join(f"{Count(roles.count(role))} × {role}" for role in dict.fromkeys(roles))
+
+
+def evidence(facts: RunFacts) -> Evidence:
+    shown = [variant for variant in facts.six if variant.ok and variant.activities and variant.prediction]
+    return Evidence(tables=tuple(_lines(variant) for variant in shown), charts=_chart(shown))
+
+
+def _lines(variant: VariantFacts) -> Table:
+    rows = tuple(_row(predicted, observed) for predicted, observed in predictions.align(variant.prediction, variant.activities))
+    differing = len(predictions.broken(variant.prediction, variant.activities))
+    said = f"{plural(differing, 'line')} not as predicted" if differing else "all as predicted"
+    return Table(columns("Predicted", "What it is", "Seen", "Name", "#GPU time (µs)", "Result"), rows, caption=f"{variant.title}: prediction and trace line by line; {said}.")
+
+
+def _row(predicted: tuple[str, str] | None, observed: ActivityFacts | None) -> tuple[object, ...]:
+    step, meaning = predicted or (None, None)
+    if observed is None:
+        return (step, meaning, None, None, None, "not seen")
+    return (step, meaning, observed.role, Code(observed.short), Seconds(observed.duration).us(), "as predicted" if predicted else "not predicted")
+
+
+def _chart(shown: list[VariantFacts]) -> tuple[Chart, ...]:
+    if not shown:
+        return ()
+    aligned = [predictions.align(variant.prediction, variant.activities) for variant in shown]
+    series = [("as predicted", [sum(None not in line for line in lines) for lines in aligned]),
+              ("seen, not predicted", [sum(line[0] is None for line in lines) for lines in aligned]),
+              ("predicted, not seen", [sum(line[1] is None for line in lines) for lines in aligned])]
+    said = "; ".join(f"{variant.title} {extra} unpredicted" for variant, extra in zip(shown, series[1][1]))
+    return (Chart("predict-then-look", "stacked", {"labels": [variant.title for variant in shown], "series": series, "unit": "activities"},
+                  alt=f"GPU activities per forward against the prediction: {said}.", caption="Lines of the comparison: as predicted, seen without being predicted, predicted without being seen."),)
+
+
+FINDING = Finding(
+    slug="predict-then-look",
+    title="Predict, then look",
+    question="You could have read any of these pages' surprises in a trace. How do you find yours?",
+    claims=(
+        Claim("predict-then-look", "Every insight came from a prediction that the trace broke.", rule, CASES),
+    ),
+    evidence=evidence,
+)

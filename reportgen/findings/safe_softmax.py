@@ -1,0 +1,202 @@
+"""What the math backend pays for being right on every row, and whether it is the most accurate."""
+
+from __future__ import annotations
+
+from ..facts import ActivityFacts, RunFacts, VariantFacts
+from ..statistics import MINIMUM_EFFECT
+from ..tables import Code, Table, columns
+from ..units import Count, Percent, Ratio, Seconds, listed, plural, significant
+from .base import NOT_RECORDED, UNAVAILABLE, Because, Case, Chart, Claim, Decision, Evidence, Finding, decide, missing_variant, not_measurable
+from .one_kernel import OTHER_SHAPE, other_workload, software
+from .steps import share, total
+
+SAFE_OP = "aten::_safe_softmax"
+SOFTMAX_OP = "aten::_softmax"
+WORDS = {"nan": "NaN", "zeros": "zeros", "other": "other finite values", "refused": "refused", "takes-no-mask": "takes no mask of one's own"}
+
+_ROWS = Because("others", "The same fully masked row elsewhere: {others}.")
+_ADVICE = ("If your masks can hide every key of a row (padding does), decide what such a row shall give and test it: the backends do not agree. "
+           "A row that always sees one key, as under a causal mask, needs no protection.")
+
+SAFE_CASES: dict[str, Case] = {
+    **UNAVAILABLE, **NOT_RECORDED,
+    "no-gpu-lane": Case(
+        "not measurable",
+        "Not measurable in full: the trace has no GPU lane, so the kernels that `aten::_safe_softmax` adds cannot be counted.",
+        because=(Because("ops", "As CPU ops it adds {ops} to the softmax."), Because("row", "A fully masked row comes out of math as {row}."), _ROWS),
+    ),
+    "protects": Case(
+        "holds",
+        "With {software}, `aten::_safe_softmax` adds {count} to the softmax ({roles}), and a fully masked row comes out of math as {row}, not as NaN.",
+        because=(Because("extra_time", "The added kernels take {extra_time}, {extra_share} of math's GPU time; the softmax itself takes {softmax_time}."), _ROWS),
+        caveats=(OTHER_SHAPE,),
+        advice=_ADVICE,
+    ),
+    "still-nan": Case(
+        "differs",
+        "With {software}, `aten::_safe_softmax` adds {count} to the softmax ({roles}), and yet a fully masked row comes out of math as NaN.",
+        because=(_ROWS,), caveats=(OTHER_SHAPE,), advice=_ADVICE,
+    ),
+    "adds-none": Case(
+        "differs",
+        "With {software}, `aten::_safe_softmax` is in the trace but adds no kernel to the softmax; a fully masked row comes out of math as {row}.",
+        because=(_ROWS,), caveats=(OTHER_SHAPE,), advice=_ADVICE,
+    ),
+    "no-safe-softmax": Case(
+        "differs",
+        "With {software}, math calls no `aten::_safe_softmax`; a fully masked row comes out of it as {row}.",
+        because=(_ROWS,), caveats=(OTHER_SHAPE,), advice=_ADVICE,
+    ),
+    "row-refused": not_measurable("Not measurable in full: `aten::_safe_softmax` adds {count} to the softmax ({roles}), but math did not take the masked row ({reason})."),
+}
+
+
+def under_safe(variant: VariantFacts) -> tuple[tuple[ActivityFacts, ...], tuple[ActivityFacts, ...]]:
+    """Activities of the softmax proper, and those that `_safe_softmax` adds to it."""
+    found = [a for a in variant.activities if SAFE_OP in a.op_path]
+    return tuple(a for a in found if SOFTMAX_OP in a.op_path), tuple(a for a in found if SOFTMAX_OP not in a.op_path)
+
+
+def safe_rule(facts: RunFacts) -> Decision:
+    missing = missing_variant(facts, "sdpa_math")
+    if missing:
+        return missing
+    math = facts.variants["sdpa_math"]
+    if not math.ops:
+        return decide("recorded-before", what="the CPU side of this variant's trace")
+    if math.masked_row is None:
+        return decide("recorded-before", what="a fully masked row")
+    outcome = math.masked_row.outcome
+    args = {"software": software(facts, "torch"), "row": WORDS.get(outcome, outcome), "others": _others(facts), "other_workload": other_workload(facts)}
+    if not any(op.name == SAFE_OP for op in math.ops):
+        return decide("no-safe-softmax", **args)
+    if not math.activities:
+        return decide("no-gpu-lane", **args, ops=_added_ops(math))
+    softmax, extra = under_safe(math)
+    kernels = [a for a in extra if a.kind == "kernel"]
+    args |= {"count": plural(len(kernels), "kernel"), "roles": listed([a.role for a in kernels]), "extra_time": Seconds(total(extra)),
+             "extra_share": share(total(extra), total(math.activities)), "softmax_time": Seconds(total(softmax))}
+    if not kernels:
+        return decide("adds-none", **args)
+    if outcome in ("refused", "takes-no-mask"):
+        return decide("row-refused", **args, reason=math.masked_row.reason or WORDS[outcome])
+    return decide("still-nan" if outcome == "nan" else "protects", **args)
+
+
+def _others(facts: RunFacts) -> str | None:
+    said = [f"`{v.id}` {WORDS.get(v.masked_row.outcome, v.masked_row.outcome)}" for v in facts.six if v.ok and v.masked_row and v.id != "sdpa_math"]
+    return ", ".join(said) or None
+
+
+def _added_ops(math: VariantFacts) -> str | None:
+    depth = next(len(op.path) for op in math.ops if op.name == SAFE_OP)
+    added = [op.name for op in math.ops if SAFE_OP in op.path and len(op.path) == depth + 1 and op.name != "aten::softmax"]
+    return listed([f"`{name}`" for name in added]) or None
+
+
+_EXACT = "For an oracle in tests, compute in FP64: math in 16-bit inputs still rounds its inputs and its output. For everyday use, all of these errors are of the size that the type rounds by."
+
+ACCURATE_CASES: dict[str, Case] = {
+    **UNAVAILABLE, **NOT_RECORDED,
+    "most-accurate": Case(
+        "holds",
+        "Math has the smallest error against FP64 of the {count} variants that ran: {error} (relative); the next is {next} with {next_error}, {ratio} as much.",
+        because=(Because("upcast", "It casts its inputs up, computes in FP32 from end to end, and rounds to {upcast} once, at the end."),),
+        caveats=(OTHER_SHAPE,),
+        advice=_EXACT,
+    ),
+    "other-more-accurate": Case(
+        "differs",
+        "Math is not the most accurate: {best} has a relative error of {best_error} against FP64, math one of {error}.",
+        caveats=(OTHER_SHAPE,),
+        advice=_EXACT,
+    ),
+    "tie": Case(
+        "within noise",
+        "Math's relative error against FP64 ({error}) is the smallest only together with {ties}: they lie within {threshold} of it.",
+        caveats=(OTHER_SHAPE,),
+        advice=_EXACT,
+    ),
+    "nothing-to-compare": not_measurable("Not measurable: of the other five variants, none gave a result whose error could be taken."),
+}
+
+
+def accurate_rule(facts: RunFacts) -> Decision:
+    """Errors are exact for given inputs, but another seed moves them by a percent or so.
+
+    Closer than the 2 % below which no difference counts, two variants are called equally accurate.
+    """
+    missing = missing_variant(facts, "sdpa_math")
+    if missing:
+        return missing
+    math = facts.variants["sdpa_math"]
+    if math.relative_error is None:
+        return decide("recorded-before", what="the error against FP64")
+    others = {f"`{v.id}`": v.relative_error for v in facts.six if v.ok and v.id != "sdpa_math" and v.relative_error is not None}
+    if not others:
+        return decide("nothing-to-compare")
+    best = min(others, key=others.__getitem__)
+    args = {"error": math.relative_error, "other_workload": other_workload(facts)}
+    if others[best] * (1 + MINIMUM_EFFECT) < math.relative_error:
+        return decide("other-more-accurate", **args, best=best, best_error=others[best])
+    ties = [name for name, error in others.items() if error <= math.relative_error * (1 + MINIMUM_EFFECT)]
+    if ties:
+        return decide("tie", **args, ties=listed(ties), threshold=Percent(100 * MINIMUM_EFFECT))
+    return decide("most-accurate", **args, count=Count(len(others) + 1), next=best, next_error=others[best],
+                  ratio=Ratio(others[best] / math.relative_error if math.relative_error else float("inf")), upcast=_upcast(facts))
+
+
+def _upcast(facts: RunFacts) -> str | None:
+    """The type that math rounds to at the end, where it casts up in this run."""
+    math = facts.variants["sdpa_math"]
+    return facts.workload.dtype if facts.workload.element_bytes < 4 and any(op.name == "aten::_to_copy" for op in math.ops) else None
+
+
+def evidence(facts: RunFacts) -> Evidence:
+    math = facts.variants.get("sdpa_math")
+    steps = _steps(math) if math and math.ok else ()
+    return Evidence(tables=(*steps, *_rows(facts), *_errors(facts)), charts=_chart(facts))
+
+
+def _steps(math: VariantFacts) -> tuple[Table, ...]:
+    softmax, extra = under_safe(math)
+    rows = tuple(("softmax" if a in softmax else "added", a.role, Code(a.op or "—"), Code(a.short), Seconds(a.duration).us(), share(a.duration, total(math.activities)))
+                 for a in math.activities if a in softmax or a in extra)
+    return (Table(columns("Part", "Role", "Op", "Kernel", "#GPU time (µs)", "#Share of the forward"), rows, caption="GPU activities under `aten::_safe_softmax` in one math forward."),) if rows else ()
+
+
+def _rows(facts: RunFacts) -> tuple[Table, ...]:
+    rows = tuple((v.title, WORDS.get(v.masked_row.outcome, v.masked_row.outcome), v.masked_row.reason) for v in facts.six if v.ok and v.masked_row)
+    return (Table(columns("Variant", "A row whose every key is masked gives", "In torch's words"), rows, caption="One query row sees no key at all; what comes out for it?"),) if rows else ()
+
+
+def _errors(facts: RunFacts) -> tuple[Table, ...]:
+    shown = [v for v in facts.six if v.ok and v.relative_error is not None]
+    math = next((v.relative_error for v in shown if v.id == "sdpa_math"), None)
+    rows = tuple((v.title, v.relative_error, Ratio(v.relative_error / math) if math else None, v.allowed_error) for v in shown)
+    return (Table(columns("Variant", "#Relative error against FP64", "#÷ math's", "#Most that is accepted"), rows,
+                  caption="‖out − ref‖ ÷ ‖ref‖ of each variant, the reference computed in FP64."),) if rows else ()
+
+
+def _chart(facts: RunFacts) -> tuple[Chart, ...]:
+    shown = [v for v in facts.six if v.ok and v.relative_error is not None]
+    if not shown:
+        return ()
+    said = "; ".join(f"{v.title} {significant(v.relative_error)}" for v in shown)
+    least = min(shown, key=lambda v: v.relative_error)
+    data = {"labels": [v.title for v in shown], "values": [v.relative_error * 1e3 for v in shown], "low": None, "high": None, "unit": "thousandths",
+            "ids": [v.id for v in shown], "reference": None, "log": False}
+    return (Chart("safe-softmax-errors", "bars", data, alt=f"Relative error against FP64: {said}. {least.title} has the smallest.",
+                  caption="Relative error against FP64, in thousandths."),)
+
+
+FINDING = Finding(
+    slug="safe-softmax",
+    title="Safe softmax and the price of being right",
+    question="What comes out of attention for a token that may look at nothing, and which variant is closest to the exact answer?",
+    claims=(
+        Claim("math-safe-softmax", "`_safe_softmax` adds kernels and protects fully masked rows from NaN.", safe_rule, SAFE_CASES),
+        Claim("math-accurate", "Math is the accurate reference.", accurate_rule, ACCURATE_CASES),
+    ),
+    evidence=evidence,
+)

@@ -1,0 +1,127 @@
+"""One kernel fewer in one forward: does the saving add up over a stack of layers?"""
+
+from __future__ import annotations
+
+from typing import Any, Mapping
+
+from ..facts import RunFacts
+from ..statistics import MAGNITUDE_TOLERANCE, Estimate, compare, magnitude
+from ..tables import Table, columns
+from ..units import Count, Percent, Ratio, Seconds
+from .base import NO_GPU_LANE, NOT_RECORDED, UNAVAILABLE, Because, Case, Chart, Claim, Decision, Evidence, Finding, decide, not_measurable
+from .masking import hidden_copies
+from .one_kernel import OTHER_SHAPE, other_workload, unread
+
+PAIR = ("naive", "naive_inplace")
+
+_ADVICE = "Multiply before you optimise: a saving per layer times the layers of your model, beside the time of the whole forward, tells whether it is worth a change."
+_SHARE = Because("share", "The {deep} layers take {total} without the copy; the saving is {share} of that. Each layer here is the attention alone, without projections and MLP.")
+
+CASES: dict[str, Case] = {
+    **UNAVAILABLE, **NO_GPU_LANE, **NOT_RECORDED,
+    "probe-failed": not_measurable("Not measurable: the chains of forwards could not be timed here ({reason})."),
+    "no-copy": not_measurable("Not measurable: naive shows no copy under `masked_fill` here, so there is no kernel whose saving could add up."),
+    "adds-up": Case(
+        "holds",
+        "The saving adds up: {deep} chained forwards save {deep_saving}, {per_layer} each, {ratio} what a single forward saves ({single}; processes {low} to {high}).",
+        because=(_SHARE,), caveats=(OTHER_SHAPE,), advice=_ADVICE,
+    ),
+    "adds-up-less": Case(
+        "differs",
+        "The saving does not add up in full: {deep} chained forwards save {deep_saving}, {per_layer} each, only {ratio} what a single forward saves ({single}; processes {low} to {high}).",
+        because=(_SHARE,), caveats=(OTHER_SHAPE,), advice=_ADVICE,
+    ),
+    "adds-up-more": Case(
+        "differs",
+        "The saving more than adds up: {deep} chained forwards save {deep_saving}, {per_layer} each, {ratio} what a single forward saves ({single}; processes {low} to {high}).",
+        because=(_SHARE,), caveats=(OTHER_SHAPE,), advice=_ADVICE,
+    ),
+    "straddles": Case(
+        "within noise",
+        "{deep} chained forwards save {per_layer} each and a single one {single}, but the processes ({low} to {high}) lie on both sides of the border at {tolerance}.",
+        because=(_SHARE,), caveats=(OTHER_SHAPE,), advice=_ADVICE,
+    ),
+    "no-saving": Case(
+        "within noise",
+        "There is nothing to add up: a single forward takes {inplace} in place and {naive} out of place, which this run cannot tell apart.",
+        caveats=(OTHER_SHAPE,),
+    ),
+    "costs": Case(
+        "differs",
+        "There is no saving to add up: a single forward takes longer in place, {inplace} instead of {naive}.",
+        caveats=(OTHER_SHAPE,),
+    ),
+}
+
+
+def rule(facts: RunFacts) -> Decision:
+    blocked = unread(facts, *PAIR)
+    if blocked:
+        return blocked
+    probe = facts.probes.get("saving_accumulates")
+    if not probe:
+        return decide("recorded-before", what="a chain of forwards")
+    if "naive" not in probe:
+        return decide("probe-failed", reason=probe.get("reason") or "no times were recorded")
+    if not hidden_copies(facts.variants["naive"]):
+        return decide("no-copy")
+    times, (single, deep) = chains(probe), layers(probe)
+    naive, inplace = (times[name, single] for name in PAIR)
+    args: dict[str, Any] = {"naive": Seconds(naive.median), "inplace": Seconds(inplace.median), "other_workload": other_workload(facts)}
+    found = compare(inplace, naive, facts.floor)
+    if found.winner != "first":
+        return decide({"tie": "no-saving", "second": "costs"}[found.winner], **args)
+    ratio = per_layer(probe)
+    whole = times["naive_inplace", deep].median
+    saving = times["naive", deep].median - whole
+    args |= {"deep": Count(deep), "deep_saving": Seconds(saving), "per_layer": Seconds(saving / deep), "single": Seconds(naive.median - inplace.median),
+             "ratio": Ratio(ratio.median), "low": Ratio(ratio.low), "high": Ratio(ratio.high), "total": Seconds(whole),
+             "share": Percent(round(100 * saving / whole, 1)), "tolerance": f"±{Percent(100 * MAGNITUDE_TOLERANCE)}"}
+    verdict = magnitude(ratio, 1.0)
+    return decide({"holds": "adds-up", "straddles": "straddles"}.get(verdict) or ("adds-up-less" if ratio.median < 1 else "adds-up-more"), **args)
+
+
+def layers(probe: Mapping[str, Any]) -> tuple[int, int]:
+    """The shortest and the longest chain that was timed."""
+    return min(probe["layers"]), max(probe["layers"])
+
+
+def chains(probe: Mapping[str, Any]) -> dict[tuple[str, int], Estimate]:
+    """(variant, layers) → time of the whole chain."""
+    return {(name, depth): Estimate(tuple(probe[name][str(depth)])) for name in PAIR for depth in layers(probe)}
+
+
+def per_layer(probe: Mapping[str, Any]) -> Estimate:
+    """Saving per layer of the long chain ÷ that of the short one, process by process."""
+    times, (single, deep) = chains(probe), layers(probe)
+    savings = {depth: [(a - b) / depth for a, b in zip(times["naive", depth].samples, times["naive_inplace", depth].samples)] for depth in (single, deep)}
+    return Estimate(tuple(long / short if short else float("inf") for long, short in zip(savings[deep], savings[single])))
+
+
+def evidence(facts: RunFacts) -> Evidence:
+    probe = facts.probes.get("saving_accumulates")
+    if not probe or "naive" not in probe:
+        return Evidence()
+    times = chains(probe)
+    rows = []
+    for depth in layers(probe):
+        naive, inplace = (times[name, depth].median for name in PAIR)
+        rows.append((Count(depth), Seconds(naive), Seconds(inplace), Seconds(naive - inplace), Seconds((naive - inplace) / depth)))
+    table = Table(columns("#Chained forwards", "#Naive", "#Naive, in place", "#Saved", "#Saved per forward"), tuple(rows),
+                  caption=f"Time of the whole chain, median over the processes, taken by {probe.get('timer') or 'an unrecorded timer'}.")
+    data = {"labels": [f"{row[0]} chained" for row in rows], "values": [float(row[4]) * 1e6 for row in rows], "low": None, "high": None, "unit": "µs",
+            "ids": None, "reference": None, "log": False}
+    said = ", ".join(f"{row[0]} chained forwards {row[4]}" for row in rows)
+    chart = Chart("saving-per-layer", "bars", data, alt=f"Time saved per forward by masking in place: {said}.", caption="Saving per forward, in a short chain and in a long one.")
+    return Evidence(tables=(table,), charts=(chart,))
+
+
+FINDING = Finding(
+    slug="saving-per-layer",
+    title="One kernel fewer, layer after layer",
+    question="A model runs its attention once per layer. Does a saving in one forward stay a saving in all of them?",
+    claims=(
+        Claim("saving-accumulates", "One kernel fewer per forward adds up over the layers of a model.", rule, CASES),
+    ),
+    evidence=evidence,
+)
