@@ -19,7 +19,7 @@ pytest.importorskip("torch")
 from reportgen.capture import counter_report, counters  # noqa: E402
 from reportgen.workload import ARTICLE  # noqa: E402
 
-H200 = Path(__file__).parent / "data" / "ncu_h200.csv"
+H200 = Path(__file__).parent / "data" / "ncu_h200_raw.csv"
 SIX = ("naive", "naive_inplace", "sdpa_math", "sdpa_efficient", "sdpa_flash", "sdpa_cudnn")
 ALL = (*counters.METRICS, *counters.TENSOR_METRICS)
 READ, WRITTEN, DURATION = "dram__bytes_read.sum", "dram__bytes_write.sum", "gpu__time_duration.sum"

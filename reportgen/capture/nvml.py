@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import sys
 from typing import Any, Callable, Iterable
 
 LIBRARY = "libnvidia-ml.so.1"
@@ -93,13 +94,13 @@ class Sampler:
         else:
             self._must(self._library.nvmlDeviceGetHandleByUUID(identity.encode(), handle), "nvmlDeviceGetHandleByUUID")
 
-    def _ask(self, function: str, kind: Any, *arguments: Any) -> Any:
-        """The value that `function(handle, *arguments, &value)` fills in, or `None` if it refuses."""
+    def _ask(self, function: str, kind: Any, *arguments: Any, after: tuple[Any, ...] = ()) -> Any:
+        """The value that `function(handle, *arguments, &value, *after)` fills in, or `None` if it refuses."""
         if self._library is None:
             return None
         value = kind()
         try:
-            code = getattr(self._library, function)(self._handle, *arguments, ctypes.byref(value))
+            code = getattr(self._library, function)(self._handle, *arguments, ctypes.byref(value), *after)
         except AttributeError:
             return None
         return None if code else value
@@ -123,30 +124,20 @@ class Sampler:
         }
 
     def describe(self) -> dict[str, Any]:
-        """`driver`, `power_limit_watts`, `default_power_limit_watts`, `ecc`, `mig` (mode on); `None` where unknown."""
+        """`driver`, `power_limit_watts`, `default_power_limit_watts`, `ecc`; `None` where unknown."""
         limit = self._number("nvmlDeviceGetEnforcedPowerLimit")
         default = self._number("nvmlDeviceGetPowerManagementDefaultLimit")
-        modes = [ctypes.c_uint(), ctypes.c_uint()]
-        ecc = self._pair("nvmlDeviceGetEccMode", modes)
+        pending = ctypes.c_uint()
+        ecc = self._ask("nvmlDeviceGetEccMode", ctypes.c_uint, after=(ctypes.byref(pending),))
         return {
             "driver": self._driver(),
             "power_limit_watts": None if limit is None else limit / 1000,
             "default_power_limit_watts": None if default is None else default / 1000,
-            "ecc": None if ecc is None else bool(ecc),
-            "mig": bool(self._pair("nvmlDeviceGetMigMode", modes)),
+            "ecc": None if ecc is None else bool(ecc.value),
         }
 
-    def _pair(self, function: str, modes: list[ctypes.c_uint]) -> int | None:
-        """The current one of a (current, pending) pair."""
-        if self._library is None:
-            return None
-        try:
-            code = getattr(self._library, function)(self._handle, *(ctypes.byref(mode) for mode in modes))
-        except AttributeError:
-            return None
-        return None if code else modes[0].value
-
     def _driver(self) -> str | None:
+        """The driver's version; a question to the library, not to one GPU."""
         if self._library is None:
             return None
         text = ctypes.create_string_buffer(96)
@@ -204,10 +195,9 @@ def identity(device: str) -> str | int:
 
 
 def _torch_uuid(ordinal: int | None) -> str | None:
-    import sys
-
     torch = sys.modules.get("torch")
     if torch is None or not torch.cuda.is_initialized() or torch.version.hip:
         return None
-    uuid = getattr(torch.cuda.get_device_properties(torch.cuda.current_device() if ordinal is None else ordinal), "uuid", None)
-    return None if uuid is None else f"GPU-{uuid}" if not str(uuid).startswith(("GPU-", "MIG-")) else str(uuid)
+    properties = torch.cuda.get_device_properties(torch.cuda.current_device() if ordinal is None else ordinal)
+    uuid = str(getattr(properties, "uuid", ""))
+    return uuid if uuid.startswith(("GPU-", "MIG-")) or not uuid else f"GPU-{uuid}"

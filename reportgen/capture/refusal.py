@@ -48,7 +48,7 @@ def listening() -> Iterator[Refusal]:
         try:
             yield heard
         except Exception as error:  # noqa: BLE001 - whatever torch raises is the answer
-            heard.error = error
+            heard.error = error.with_traceback(None)  # its frames would keep the tensors of a refused forward alive
     heard.warnings = [str(warning.message) for warning in caught]
 
 
