@@ -56,8 +56,8 @@ class TestTable:
         """The H200 launched 5, 5, 20, 1, 1 and 1 kernels; the first of naive is a matmul, the last one too."""
         variants = counter_report.parse(H200.read_text(), ALL)["variants"]
         assert {name: len(kernels) for name, kernels in variants.items()} == dict(zip(SIX, (5, 5, 20, 1, 1, 1)))
-        assert variants["naive"][0]["name"].startswith("nvjet_sm90_tst_256x128")
-        assert "softmax_warp_forward" in variants["naive"][3]["name"]
+        assert variants["naive"][0]["kernel"].startswith("nvjet_sm90_tst_256x128")
+        assert "softmax_warp_forward" in variants["naive"][3]["kernel"]
 
     def test_values_are_bytes_seconds_and_percent(self) -> None:
         """Read off the file by eye: the flash kernel's row."""

@@ -77,7 +77,7 @@ def factor(unit: str) -> float:
 def parse(text: str, metrics: Sequence[str]) -> dict[str, Any]:
     """`{"metrics", "missing", "variants": {id: [kernel, …]}}`, kernels in the order of their launch.
 
-    kernel: `{"name", "grid", "block", "metrics": {name: number or None}}`; bytes, seconds, percent,
+    kernel: `{"kernel", "grid", "block", "metrics": {name: number or None}}`; bytes, seconds, percent,
     counts. `metrics` are those of which at least one kernel has a value, `missing` the others.
 
     Raises:
@@ -96,7 +96,7 @@ def parse(text: str, metrics: Sequence[str]) -> dict[str, Any]:
         if variant is not None:
             values = {name: _scaled(written.number(row.get(name, "")), units.get(name, "")) for name in metrics}
             variants.setdefault(variant, []).append(
-                {"name": row[KERNEL], "grid": _triple(row.get(GRID)), "block": _triple(row.get(BLOCK)), "metrics": values})
+                {"kernel": row[KERNEL], "grid": _triple(row.get(GRID)), "block": _triple(row.get(BLOCK)), "metrics": values})
     if not variants:
         raise Unreadable("no kernel inside an annotated forward")
     seen = [name for name in metrics if any(kernel["metrics"][name] is not None for kernels in variants.values() for kernel in kernels)]
