@@ -10,7 +10,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from reportgen.capture import occupancy_probe, probes, training  # noqa: E402
-from reportgen.run import _training as read_training  # noqa: E402
+from reportgen.run.read import _training as read_training  # noqa: E402
 from reportgen.workload import Workload  # noqa: E402
 from variants import load  # noqa: E402
 

@@ -87,7 +87,7 @@ def test_equal_traces_are_equal_files(tmp_path):
     ("(Triggered internally at /pytorch/aten/src/ATen/native/transformers/cuda/sdp_utils.cpp:838.)", "(Triggered internally at <path>:838.)"),
     ("GPU-e53a44e6-366e-baf0-c3b3-6719573b3a97", "<uuid>"),
     ("C:\\Users\\ada\\torch", "<path>"),
-    ("open ~/work/x.py", "open <path>"),
+    ("open ~/notes/x.py", "open <path>"),
     ("rpc to 10.1.2.3:29500", "rpc to <address>:29500"),
     ("at babbage-07 by ada.l", "at <host> by <host>"),
 ])

@@ -1,0 +1,26 @@
+"""The recorded run: immutable evidence on disk, and its frozen form in memory.
+
+A run is a folder `docs/runs/<device>/<workload>[+label]/` with `run.json` and one
+`<variant>.trace.json.gz` per variant that ran. It is written atomically and never rewritten:
+older schema versions are upgraded in memory, and what they did not record is `None`.
+"""
+
+from .model import (
+    QUANTITIES,
+    RUN_FILE,
+    SCHEMA_VERSION,
+    STATUSES,
+    Ceilings,
+    DeviceRecord,
+    MaskedRow,
+    Run,
+    Training,
+    VariantRun,
+    slot_name,
+)
+from .read import discover, from_json, load
+from .scrub import scrub, trim_trace
+from .write import save, write_trace
+
+__all__ = ["QUANTITIES", "RUN_FILE", "SCHEMA_VERSION", "STATUSES", "Ceilings", "DeviceRecord", "MaskedRow", "Run", "Training", "VariantRun",
+           "discover", "from_json", "load", "save", "scrub", "slot_name", "trim_trace", "write_trace"]

@@ -1,0 +1,158 @@
+"""The frozen form of a recorded run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Mapping
+
+from ..statistics import Estimate
+from ..workload import Workload
+
+SCHEMA_VERSION = 1
+RUN_FILE = "run.json"
+QUANTITIES = ("gpu_time", "gpu_time_cold", "wall_time", "host_time", "first_call", "first_call_new_shape")
+STATUSES = ("ok", "unavailable", "failed")
+
+
+@dataclass(frozen=True)
+class DeviceRecord:
+    """The device as the run saw it.
+
+    kind: `cuda`, `rocm` or `cpu`
+    compute_capability: `9.0`; `None` on a CPU and on ROCm
+    memory_bytes, l2_cache_bytes: bytes; on a CPU the last-level cache, where known
+    power_limit_watts, default_power_limit_watts: W, from NVML
+    mig_profile: `1g.18gb`, or `None` where MIG is off
+    """
+
+    kind: str
+    name: str
+    slug: str
+    compute_capability: str | None = None
+    sm_count: int | None = None
+    memory_bytes: int | None = None
+    l2_cache_bytes: int | None = None
+    power_limit_watts: float | None = None
+    default_power_limit_watts: float | None = None
+    mig_profile: str | None = None
+    ecc: bool | None = None
+
+
+@dataclass(frozen=True)
+class Ceilings:
+    """Rates this run reached with plain large work; medians over repetitions, per second.
+
+    copy_bytes_per_s: device copy, bytes read plus bytes written
+    matmul_flop_per_s: square matmul on random data in the workload's dtype
+    fp32_flop_per_s: the same in fp32 with TF32 off
+    copy_bytes, matmul_size: what was run
+    """
+
+    copy_bytes_per_s: float | None = None
+    matmul_flop_per_s: float | None = None
+    fp32_flop_per_s: float | None = None
+    copy_bytes: int | None = None
+    matmul_size: int | None = None
+
+
+@dataclass(frozen=True)
+class MaskedRow:
+    """What came out for a query row whose every key is masked.
+
+    outcome: `nan`, `zeros`, `other` (finite, not all zero), `refused`, or `takes-no-mask`
+    reason: torch's words where it refused
+    backend_ran: the SDPA op that was pinned really ran; `None` where it does not apply
+    """
+
+    outcome: str
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class Training:
+    """One forward and backward of a variant.
+
+    gpu_time: seconds per forward + backward, one value per repetition, or `None` on a CPU
+    wall_time: seconds, likewise
+    kernels: GPU kernels of one forward + backward
+    peak_memory_bytes: above the inputs
+    """
+
+    status: str
+    reason: str | None = None
+    gpu_time: Estimate | None = None
+    wall_time: Estimate | None = None
+    kernels: int | None = None
+    peak_memory_bytes: int | None = None
+
+
+@dataclass(frozen=True)
+class VariantRun:
+    """One variant's samples and trace, or the reason why there are none.
+
+    source: the variant's file as it was when the run was recorded
+    prediction: the steps one would expect, as `(step, what it is)` (see `variants`)
+    samples: quantity (one of `QUANTITIES`) → one value per fresh process, seconds
+    timer: how GPU time was taken: `cuda-graph`, `queued-events`, or `None` without a GPU
+    trace_path: absolute path of the gzipped Kineto trace, or `None`
+    relative_error, allowed_error: ‖out − ref‖ ÷ ‖ref‖ against FP64, and the most that is accepted
+    """
+
+    id: str
+    title: str
+    status: str
+    reason: str | None = None
+    source: str = ""
+    prediction: tuple[tuple[str, str], ...] = ()
+    named: bool = True
+    samples: Mapping[str, Estimate] = field(default_factory=dict)
+    timer: str | None = None
+    timer_note: str | None = None
+    trace_path: Path | None = None
+    peak_memory_bytes: int | None = None
+    relative_error: float | None = None
+    allowed_error: float | None = None
+    masked_row: MaskedRow | None = None
+    training: Training | None = None
+
+
+@dataclass(frozen=True)
+class Run:
+    """One recorded run.
+
+    settings: switches that change results (TF32, determinism, environment variables), name → value
+    protocol: how the numbers were taken (processes, rounds, start method, input sets, …)
+    clocks: NVML samples and what they warn of, or the reason why there are none
+    probes: smaller experiments beside the variants, by name (`default_backend`, `autograd`,
+        `saving_accumulates`, `occupancy_probe`, …); a missing name was not recorded
+    counters: hardware counters per variant, or `None`; `counters_reason` says why there are none
+    phases: seconds that each phase of the capture took
+    """
+
+    path: Path
+    schema_version: int
+    recorded_on: str
+    device: DeviceRecord
+    software: Mapping[str, str | None]
+    host: Mapping[str, Any]
+    settings: Mapping[str, Any]
+    workload: Workload
+    label: str | None
+    protocol: Mapping[str, Any]
+    ceilings: Ceilings | None
+    clocks: Mapping[str, Any]
+    probes: Mapping[str, Any]
+    variants: Mapping[str, VariantRun]
+    phases: Mapping[str, float]
+    counters: Mapping[str, Any] | None = None
+    counters_reason: str | None = None
+
+    @property
+    def slot(self) -> str:
+        """`<device>/<workload>[+label]`, the run's place below `docs/runs/`."""
+        return slot_name(self.device.slug, self.workload.name, self.label)
+
+
+def slot_name(device_slug: str, workload_name: str, label: str | None) -> str:
+    return f"{device_slug}/{workload_name}{f'+{label}' if label else ''}"

@@ -1,0 +1,65 @@
+"""Writes a run atomically: the whole run is there, or the former one."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any, Mapping
+
+from .model import RUN_FILE, slot_name
+from .read import load
+from .scrub import scrub, trim_trace
+
+
+def save(data: dict[str, Any], traces: Mapping[str, dict[str, Any]], runs_root: Path) -> Path:
+    """Writes a run atomically into its slot below `runs_root` and returns the folder.
+
+    The whole run is built beside the slot, validated, and moved into place; an interrupted save
+    leaves the former run untouched. Everything is scrubbed first.
+
+    Args:
+        data: the content of `run.json`; each variant that has a trace must name it.
+        traces: variant id → Kineto trace as read from torch.
+    """
+    slot = slot_name(data["device"]["slug"], data["workload"]["name"], data["label"])
+    target = runs_root / slot
+    target.parent.mkdir(parents=True, exist_ok=True)
+    staging = Path(tempfile.mkdtemp(prefix=".recording-", dir=target.parent))
+    try:
+        for variant, trace in traces.items():
+            name = f"{variant}.trace.json.gz"
+            data["variants"][variant]["trace"] = name
+            write_trace(staging / name, scrub(trim_trace(trace)))
+        (staging / RUN_FILE).write_text(json.dumps(scrub(data), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        load(staging)
+        os.chmod(staging, 0o755)
+        _replace_evidence(staging, target)
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+    return target
+
+
+def _replace_evidence(staging: Path, target: Path) -> None:
+    """Swaps whole folders by rename; generated pages beside the evidence are rendered anew."""
+    if target.exists():
+        old = Path(tempfile.mkdtemp(prefix=".replaced-", dir=target.parent))
+        os.replace(target, old / "run")
+        try:
+            os.replace(staging, target)
+        except OSError:
+            os.replace(old / "run", target)
+            raise
+        shutil.rmtree(old, ignore_errors=True)
+    else:
+        os.replace(staging, target)
+
+
+def write_trace(file: Path, trace: dict[str, Any]) -> None:
+    """Gzips a trace without a time stamp or file name, so that equal traces are equal files."""
+    payload = json.dumps(trace, separators=(",", ":"), ensure_ascii=False).encode()
+    with open(file, "wb") as raw, gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0, compresslevel=9) as packed:
+        packed.write(payload)
