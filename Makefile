@@ -18,7 +18,7 @@ CHOICES = $(if $(DEVICE),--device $(DEVICE)) $(if $(WORKLOAD),--workload $(WORKL
 	$(if $(filter 0 no,$(RECORD)),--no-record) $(if $(COUNTERS),--counters $(COUNTERS)) $(ARGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help report profile render site serve check test lock wheelhouse clean
+.PHONY: help report profile render site serve check test bench lock wheelhouse clean
 
 help: ## this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -52,6 +52,9 @@ test: ## all tests: those of the pages without torch, then those of the capture 
 	@$(CAPTURE) && pages=$$($(ENVIRONMENTS) pages) && tools=$$($(ENVIRONMENTS) test-tools) && \
 	CAPTURE_PYTHON="$$capture" "$$pages" -E -m pytest $(ARGS) tests && \
 	PYTHONPATH="$$tools$${PYTHONPATH:+:$$PYTHONPATH}" "$$capture" -m pytest $(ARGS) $$(grep -l 'importorskip("torch")' tests/test_*.py)
+
+bench: ## time our own steps (ARGS=--report: a whole report on the CPU as well)
+	@$(CAPTURE) && pages=$$($(ENVIRONMENTS) pages) && CAPTURE_PYTHON="$$capture" "$$pages" -E -m benchmarks $(ARGS)
 
 lock: ## renew requirements/pages.txt (needs uv)
 	uv pip compile --universal --python-version 3.11 --fork-strategy fewest --generate-hashes --no-header --no-annotate \

@@ -121,7 +121,8 @@ def checked_label(label: str | None) -> str | None:
 
 
 def _profile(chosen: argparse.Namespace, layout: Layout) -> int:
-    # Plain Pythons of ours have no NumPy, and nothing here needs it.
+    # Where torch comes without NumPy it warns, and nothing here needs it; the profiler reports each start.
+    os.environ.setdefault("KINETO_LOG_LEVEL", "5")
     os.environ.setdefault("PYTHONWARNINGS", "ignore:Failed to initialize NumPy")
     from . import run
     from .capture import progress, session
@@ -129,7 +130,11 @@ def _profile(chosen: argparse.Namespace, layout: Layout) -> int:
     request = session.CaptureRequest(device=chosen.device, workload=chosen_workload(chosen), label=checked_label(chosen.label),
                                      variants=tuple(chosen.variants) if chosen.variants else None,
                                      counters=chosen.counters, quick=chosen.quick)
-    data, traces = session.capture(request, progress.Progress(sys.stderr))
+    shown = progress.Progress(sys.stderr)
+    try:
+        data, traces = session.capture(request, shown)
+    finally:
+        shown.end()
     recorded = data["device"]["kind"] != "cpu" and not chosen.no_record and not chosen.quick
     folder = run.save(data, traces, layout.recorded if recorded else layout.live)
     if recorded:
@@ -189,18 +194,16 @@ def _report(chosen: argparse.Namespace, layout: Layout) -> int:
     took("profiling")
     recorded = folder.is_relative_to(layout.recorded)
     print("rendering the pages", file=sys.stderr, flush=True)
-    if recorded:
-        publish.render_recorded(layout)
-    else:
-        publish.render_live(layout, folder)
+    runs = publish.render_recorded(layout) if recorded else publish.render_live(layout, folder)
     took("rendering")
     print("building the site", file=sys.stderr, flush=True)
     publish.build_site(layout, layout.docs if recorded else layout.live_docs)
     took("building the site")
     shown = facts.build(run.load(folder))
-    where = (f"the run lies in {folder.relative_to(layout.root)}\n"
-             "the site: site/index.html, or `make serve` and http://localhost:8000/")
-    print(f"\n{summary(shown, findings.outcomes(shown), seconds, where)}")
+    where = [f"the run lies in {folder.relative_to(layout.root)}" + ("" if recorded else ", the working tree is as it was"),
+             *([f"beside {len(runs) - 1} recorded run{'' if len(runs) == 2 else 's'}; featured: {layout.featured(runs, shown.slot)}"] if len(runs) > 1 else []),
+             "the site: open site/index.html, or `make serve` and http://localhost:8000/"]
+    print("\n" + summary(shown, findings.outcomes(shown), seconds, "\n".join(where)))
     return 0
 
 

@@ -42,7 +42,7 @@ def check(layout: Layout) -> None:
     """
     runs = layout.recorded_runs()
     featured = layout.featured(runs)
-    problems = list(pages.check(runs, layout.docs, featured))
+    problems = [line.removeprefix(f"{layout.root}/") for line in pages.check(runs, layout.docs, featured)]
     problems += readme.differences(layout.readme.read_text(encoding="utf-8"), _readme(layout, runs, featured))
     if problems:
         raise PageMismatch("\n".join(["the committed pages are not what the runs render to", *problems]),

@@ -8,6 +8,7 @@ from typing import Mapping
 from .errors import ReportError
 from .facts import RunFacts, VariantFacts
 from .findings.base import VERDICTS, Outcome
+from .pages import pictures
 from .statistics import Estimate
 from .tables import Link, Table, columns, markdown
 from .units import Count, Ratio, Seconds, plural
@@ -39,7 +40,7 @@ def differences(committed: str, rendered: str) -> list[str]:
 
 
 def section(facts: RunFacts, outcomes: Mapping[str, Outcome]) -> str:
-    """The sentence of device and verdicts, and the table."""
+    """The sentence of device and verdicts, the chart of times as the front page shows it, and the table."""
     counts = Counter(outcome.verdict for outcome in outcomes.values())
     verdicts = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS)
     software = ", ".join(f"{name} {version}" for name, version in facts.software.items() if version and name in ("torch", "cuda", "cudnn"))
@@ -47,7 +48,9 @@ def section(facts: RunFacts, outcomes: Mapping[str, Outcome]) -> str:
              f"{plural(len(outcomes), 'claim')} of the article: {verdicts}. [Its page](docs/runs/{facts.slot}/index.md).")
     fastest = min((v.gpu_time.median for v in facts.six if v.ok and v.gpu_time), default=None)
     heads = columns("Variant", "#Kernels", "#Other GPU activities", "#GPU time (µs)", "#To the fastest", "#Wall time (µs)", "#Host time (µs)")
-    return f"{intro}\n\n{markdown(Table(heads, tuple(_row(v, fastest) for v in facts.six)))}"
+    picture = pictures.overview(facts)
+    image = f"![{picture.alt}](docs/runs/{facts.slot}/charts/{picture.name}.svg)\n\n" if picture else ""
+    return f"{intro}\n\n{image}{markdown(Table(heads, tuple(_row(v, fastest) for v in facts.six)))}"
 
 
 def _row(variant: VariantFacts, fastest: float | None) -> tuple[object, ...]:

@@ -12,6 +12,8 @@ from .statistics import Estimate
 from .units import MISSING, Seconds, plural
 
 WIDTH = 100
+SHOWN = 0.1
+"""Phases shorter than this, in seconds, are not worth a word."""
 
 
 def summary(facts: RunFacts, outcomes: Mapping[str, Outcome], seconds: Mapping[str, float], where: str) -> str:
@@ -83,11 +85,19 @@ def _verdicts(outcomes: Mapping[str, Outcome]) -> str:
 
 
 def _spent(facts: RunFacts, seconds: Mapping[str, float]) -> str:
-    steps = ", ".join(f"{name} {Seconds(value)}" for name, value in seconds.items())
-    phases = sorted(facts.phases.items(), key=lambda item: -item[1])
-    inside = ", ".join(f"{name} {Seconds(value)}" for name, value in phases)
-    lines = _wrapped(f"{Seconds(sum(seconds.values()))} in all: {steps}", "")
-    return "\n".join(lines + (_wrapped(f"of the profiling: {inside}", "  ") if inside else []))
+    """Where the seconds went: the command's steps, then the phases of the capture, longest first."""
+    lines: list[str] = []
+    if seconds:
+        steps = ", ".join(f"{name} {_brief(value)}" for name, value in seconds.items())
+        lines += _wrapped(f"{_brief(sum(seconds.values()))} in all: {steps}", "")
+    phases = sorted(((name, value) for name, value in facts.phases.items() if name != "whole" and value >= SHOWN), key=lambda item: -item[1])
+    if phases:
+        lines += _wrapped("of the profiling: " + ", ".join(f"{name} {_brief(value)}" for name, value in phases), "  ")
+    return "\n".join(lines)
+
+
+def _brief(seconds: float) -> str:
+    return f"{seconds:.1f} s"
 
 
 def _wrapped(text: str, indent: str, hang: int = 2) -> Sequence[str]:

@@ -1,0 +1,1 @@
+"""How long our own steps take; see `__main__`."""

@@ -1,0 +1,51 @@
+"""What a finding's template may not say, found by reading its prose.
+
+Templates hold mechanism, which is true on any device. Whatever depends on a run comes in through
+variables. So prose may hold no figure, no ranking, no product and no verdict. Code and inline code
+are exempt: they show how a thing is written, not what came of it.
+"""
+
+from __future__ import annotations
+
+import re
+
+ALLOWED: dict[str, dict[str, str]] = {}
+"""template → text that it may hold although it looks like a statement → why it is true on any device"""
+
+# Names of types and architectures' terms that carry digits, and powers of a base.
+_NAMES = re.compile(r"\b(?:FP|BF|TF|fp|bf|tf|float|bfloat|int|INT|SM|L)\d+\b|FlashAttention-\d|\bKineto\b", re.I)
+_BLOCKS = (re.compile(r"```.*?```", re.S), re.compile(r"~~~.*?~~~", re.S), re.compile(r"<svg.*?</svg>", re.S), re.compile(r"<pre.*?</pre>", re.S),
+           re.compile(r"\{#.*?#\}", re.S), re.compile(r"\{\{.*?\}\}", re.S), re.compile(r"<!--.*?-->", re.S),
+           re.compile(r"`[^`\n]+`"), re.compile(r"\]\([^)]*\)"))
+_NUMBER_WORDS = "twice|double|half|third|quarter|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|twenty|thirty|hundred|thousand|million"
+_RULES = (
+    ("test", re.compile(r"\{%-?\s*(?:el)?if\b[^%]*\b(?:verdict|device|slot|facts|outcome)\b[^%]*%\}")),
+    ("number", re.compile(r"\d+(?:[.,]\d+)*(?:\s?(?:%|×|µs|ms|KiB|MiB|GB|TB/s))?")),
+    ("number", re.compile(rf"\b(?:{_NUMBER_WORDS})\s+(?:kernels?|times|percent|microseconds|blocks|warps|transposes|ops|launches|copies)\b", re.I)),
+    ("ranking", re.compile(r"\b(?:fast|slow|cheap|quick)(?:er|est)\b(?:\s+than)?|\b(?:wins?|beats?|loses?|outperforms?)\b|\b(?:best|worst)\b", re.I)),
+    ("device", re.compile(r"\b(?:[ABHLTV]\d{1,3}0?|GH?B?\d{3}|RTX|GTX|MI\d{3}X?|Hopper|Ampere|Blackwell|Turing|Volta|Ada|GeForce|Tesla|Radeon|Instinct|Xeon|Epyc)\b")),
+    ("verdict", re.compile(r"\b(?:(?:claim|it|this|that|statement)\s+holds(?!\s+(?:the|a|an|its|each|one|all)\b)|differs?\s+from\s+the\s+article|within noise|not measurable|does not hold)\b", re.I)),
+)
+
+
+def statements(template: str, allowed: dict[str, str]) -> list[tuple[int, str, str]]:
+    """`(line, what, text)` for everything in a template's prose that states a result."""
+    text = template
+    for pattern in _BLOCKS:
+        text = pattern.sub(_blank, text)
+    text = _NAMES.sub(_blank, text)
+    for constant in sorted(allowed, key=len, reverse=True):
+        text = text.replace(constant, " " * len(constant))
+    found: dict[tuple[int, int], tuple[str, str]] = {}
+    for what, rule in _RULES[::-1]:
+        for match in rule.finditer(text):
+            found[(text.count("\n", 0, match.start()) + 1, match.start())] = (what, match.group().strip())
+    # A product's own digits are a device, not a number as well.
+    devices = [(match.start(), match.end()) for match in _RULES[4][1].finditer(text)]
+    inside = {place for place, (what, _) in found.items() if what == "number" and any(start < place[1] < end for start, end in devices)}
+    return [(line, *found[line, start]) for line, start in sorted(found) if (line, start) not in inside]
+
+
+def _blank(match: re.Match[str]) -> str:
+    """Spaces of the same length, so that lines and places stay what they were."""
+    return re.sub(r"[^\n]", " ", match.group())
