@@ -1,0 +1,52 @@
+"""Bar charts of one quantity over variants, with alt text that says the numbers."""
+
+from __future__ import annotations
+
+from typing import Sequence
+
+from ..facts import VariantFacts
+from ..statistics import Estimate
+from ..units import Seconds
+from .base import Chart
+
+
+def time_bars(name: str, shown: Sequence[tuple[VariantFacts, Estimate | None]], what: str, caption: str,
+              reference: Sequence[float | None] | None = None, reference_label: str | None = None) -> tuple[Chart, ...]:
+    """Median times with their lowest and highest process; nothing where nothing was measured.
+
+    Args:
+        what: the quantity with a capital (`GPU time per forward`), the alt text's first words.
+        reference: seconds per variant, drawn as a mark beside each bar.
+    """
+    known = [(variant, time) for variant, time in shown if time is not None]
+    if not known:
+        return ()
+    least = min(known, key=lambda pair: pair[1].median)
+    said = ", ".join(f"{variant.title} {Seconds(time.median)}" for variant, time in known)
+    data = {
+        "labels": [variant.title for variant, _ in shown],
+        "values": [_us(time and time.median) for _, time in shown],
+        "low": [_us(time and time.low) for _, time in shown],
+        "high": [_us(time and time.high) for _, time in shown],
+        "unit": "µs",
+        "ids": [variant.id for variant, _ in shown],
+        "reference": [_us(value) for value in reference] if reference else None,
+        "reference_label": reference_label,
+        "log": False,
+    }
+    return (Chart(name, "bars", data, alt=f"{what}: {said}. {least[0].title} has the smallest median.", caption=caption),)
+
+
+def number_bars(name: str, shown: Sequence[tuple[VariantFacts, float | None]], unit: str, alt: str, caption: str,
+                reference: Sequence[float | None] | None = None, reference_label: str | None = None) -> tuple[Chart, ...]:
+    """Exact numbers (counts, percent) over variants; nothing where none is known."""
+    if all(value is None for _, value in shown):
+        return ()
+    data = {"labels": [variant.title for variant, _ in shown], "values": [value for _, value in shown], "low": None, "high": None,
+            "unit": unit, "ids": [variant.id for variant, _ in shown], "reference": list(reference) if reference else None,
+            "reference_label": reference_label, "log": False}
+    return (Chart(name, "bars", data, alt=alt, caption=caption),)
+
+
+def _us(seconds: float | None) -> float | None:
+    return None if seconds is None else seconds * 1e6

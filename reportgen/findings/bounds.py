@@ -1,0 +1,125 @@
+"""What limits a GPU activity: HBM, arithmetic, or neither, by ceilings that the same run measured."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Literal, Sequence
+
+from ..facts import ActivityFacts, RunFacts, VariantFacts
+from ..run import Ceilings
+from ..units import Bytes, Percent, listed
+from .base import Case, Decision, decide, not_measurable
+from .one_kernel import tensor_cores
+
+ENOUGH = 0.60
+"""An activity is bound by what it drives at 60 % or more of the measured ceiling (the claims' rule)."""
+CACHES_FULL = 2
+"""Below this multiple of the last-level cache the score matrix may stay in it, and HBM traffic says nothing."""
+
+WORTH_NAMING = 0.01
+"""A role with less of the time is left out of sentences."""
+
+Limit = Literal["HBM", "arithmetic", "neither", "unknown"]
+WORDS: dict[Limit, str] = {
+    "HBM": "bound by HBM",
+    "arithmetic": "bound by arithmetic",
+    "neither": "bound by neither HBM nor arithmetic",
+    "unknown": "not known, for want of modelled bytes or FLOP",
+}
+_MULTIPLIES = ("matmul", "fused attention")
+
+CACHE_CASES: dict[str, Case] = {
+    "fits-in-cache": not_measurable(
+        "Not measurable: the score matrix ({scores}) is smaller than twice the last-level cache ({cache}), so its round trips need not reach HBM."),
+    "cache-unknown": not_measurable(
+        "Not measurable: the size of this device's last-level cache was not recorded, so nobody can say whether the score matrix ({scores}) stays in it."),
+}
+
+
+@dataclass(frozen=True)
+class Bound:
+    """An activity and its limit. Rates per second; shares relative to the ceiling (1.0 reaches it)."""
+
+    activity: ActivityFacts
+    limit: Limit
+    byte_rate: float | None = None
+    byte_share: float | None = None
+    flop_rate: float | None = None
+    flop_share: float | None = None
+
+
+def bound(activity: ActivityFacts, ceilings: Ceilings) -> Bound:
+    """Classifies one activity; `unknown` where its bytes, FLOP or unit are not known well enough."""
+    moved = requested(activity)
+    if moved is None or activity.duration <= 0 or not ceilings.copy_bytes_per_s:
+        return Bound(activity, "unknown")
+    byte_rate = moved / activity.duration
+    byte_share = byte_rate / ceilings.copy_bytes_per_s
+    flop_rate = activity.flop / activity.duration if activity.flop else None
+    low, high = _flop_shares(activity, flop_rate, ceilings)
+    limit: Limit = "neither"
+    if byte_share >= ENOUGH:
+        limit = "HBM"
+    elif low is not None and low >= ENOUGH:
+        limit = "arithmetic"
+    elif (high is not None and high >= ENOUGH) or (flop_rate is None and activity.role in _MULTIPLIES):
+        limit = "unknown"
+    return Bound(activity, limit, byte_rate, byte_share, flop_rate, low)
+
+
+def requested(activity: ActivityFacts) -> float | None:
+    """Bytes that the activity asks for: modelled, or what the trace says of a copy or memset."""
+    if activity.requested_bytes is not None:
+        return activity.requested_bytes
+    if activity.bytes is None:
+        return None
+    return activity.bytes * (2.0 if activity.kind == "memcpy" else 1.0)
+
+
+def _flop_shares(activity: ActivityFacts, rate: float | None, ceilings: Ceilings) -> tuple[float | None, float | None]:
+    """Smallest and largest share of a matmul ceiling that the name leaves possible."""
+    if rate is None:
+        return None, None
+    per_unit = {"yes": [ceilings.matmul_flop_per_s], "no": [ceilings.fp32_flop_per_s]}
+    candidates = per_unit.get(tensor_cores(activity), [ceilings.matmul_flop_per_s, ceilings.fp32_flop_per_s])
+    shares = [rate / ceiling for ceiling in candidates if ceiling]
+    return (min(shares), max(shares)) if shares else (None, None)
+
+
+def bounds(variant: VariantFacts, ceilings: Ceilings) -> tuple[Bound, ...]:
+    return tuple(bound(activity, ceilings) for activity in variant.activities)
+
+
+def shares(found: Sequence[Bound]) -> dict[Limit, float]:
+    """Limit → its share of the activities' time (they add up to 1), in a fixed order."""
+    total = sum(one.activity.duration for one in found)
+    return {limit: sum(one.activity.duration for one in found if one.limit == limit) / total if total else 0.0 for limit in WORDS}
+
+
+def largest(found: Sequence[Bound]) -> str:
+    """`bound by neither HBM nor arithmetic: 68.4 % (mask 38.1 %, softmax 30.3 %)`, to follow "the largest share is"."""
+    by_limit = shares(found)
+    limit = max(by_limit, key=lambda one: by_limit[one])
+    total = sum(one.activity.duration for one in found)
+    by_role: Counter[str] = Counter()
+    for one in found:
+        if one.limit == limit:
+            by_role[one.activity.role] += one.activity.duration / total
+    named = [f"{role} {percent(share)}" for index, (role, share) in enumerate(by_role.most_common(3)) if share >= WORTH_NAMING or not index]
+    return f"{WORDS[limit]}: {percent(by_limit[limit])} ({listed(named)})"
+
+
+def percent(share: float) -> Percent:
+    """A share of 1 as percent with one decimal, as sentences want it."""
+    return Percent(round(100 * share, 1))
+
+
+def cached(facts: RunFacts) -> Decision | None:
+    """Why HBM traffic of the score matrix cannot be told on this device, or `None` where it can."""
+    scores, cache = facts.workload.score_bytes, facts.device.l2_cache_bytes
+    if not cache:
+        return decide("cache-unknown", scores=Bytes(scores))
+    if scores < CACHES_FULL * cache:
+        return decide("fits-in-cache", scores=Bytes(scores), cache=Bytes(cache))
+    return None

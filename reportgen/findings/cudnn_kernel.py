@@ -1,0 +1,146 @@
+"""cuDNN: one kernel generated for the problem, and no transposes in front of it?"""
+
+from __future__ import annotations
+
+from .. import published
+from ..facts import FUSED, RunFacts, VariantFacts
+from ..tables import Table, code, columns
+from ..units import Count, plural
+from .bar_charts import number_bars
+from .base import NOT_RECORDED, UNAVAILABLE, Because, Case, Chart, Claim, Decision, Evidence, Finding, decide, missing_variant, not_measurable
+from .one_kernel import NO_TRACE, OTHER_SHAPE, activity_table, beside, kernel_names, known_family, main_kernel, other_workload, parts_table, software, unread
+
+GENERATED = "cudnn_generated"
+SDPA = "aten::scaled_dot_product_attention"
+TRANSPOSE = "aten::transpose"
+
+CUDNN_CASES: dict[str, Case] = {
+    **NO_TRACE,
+    "one-generated": Case(
+        "holds",
+        "With {software}, SDPA cuDNN is one kernel per forward{beside}, generated for the problem: {kernel}.",
+        because=(Because("engine", "Its name begins with `cudnn_generated`; precompiled kernels have other names."),),
+        caveats=(OTHER_SHAPE,),
+        advice="Keep shapes few: cuDNN builds one plan per shape and thread, so a handful of padded lengths pays for building only once each."),
+    "other-count": Case(
+        "differs",
+        "With {software}, SDPA cuDNN launches {count} per forward{beside}, not one: {names}.",
+        caveats=(OTHER_SHAPE,),
+        advice="Read the list above: a plan may convert layouts around its attention kernel, which contiguous q, k and v can spare it."),
+    "not-generated": Case(
+        "differs",
+        "With {software}, SDPA cuDNN is one kernel per forward{beside}, but its name does not say that it was generated: {kernel} ({family}).",
+        caveats=(OTHER_SHAPE,),
+        advice="Nothing to change: a precompiled kernel saves the time of generating one."),
+    "unknown-name": not_measurable(
+        "Not measurable in full: with {software}, SDPA cuDNN is one kernel per forward{beside}, but its name, {kernel}, does not say where it comes from."),
+}
+
+
+def cudnn_rule(facts: RunFacts) -> Decision:
+    blocked = unread(facts, "sdpa_cudnn")
+    if blocked:
+        return blocked
+    variant = facts.variants["sdpa_cudnn"]
+    args = {"software": software(facts, "torch", "cudnn"), "beside": beside(variant), "other_workload": other_workload(facts),
+            "count": plural(variant.kernels or 0, "kernel"), "names": kernel_names(variant) or "none at all"}
+    kernel = main_kernel(variant)
+    if variant.kernels != 1 or kernel is None:
+        return decide("other-count", **args)
+    family = known_family(kernel)
+    args |= {"kernel": code(kernel.short), "family": family}
+    if kernel.name.startswith(GENERATED):
+        return decide("one-generated", **args, engine=True)
+    return decide("unknown-name" if family is None else "not-generated", **args)
+
+
+_TRANSPOSE_CAVEATS = (OTHER_SHAPE,)
+_NO_KERNELS = Because("views", "They are views: CPU ops that write new strides. They copy no tensor and launch no kernel here.")
+
+TRANSPOSE_CASES: dict[str, Case] = {
+    **UNAVAILABLE, **NOT_RECORDED,
+    "none-and-four": Case(
+        "holds",
+        "With {software}, cuDNN's forward has no `aten::transpose`, flash's has {flash} and efficient's {efficient}.",
+        because=(_NO_KERNELS,), caveats=_TRANSPOSE_CAVEATS,
+        advice="Do not rewrite your layout to avoid them: a view costs a little CPU time and no GPU time."),
+    "others-not-four": Case(
+        "differs",
+        "With {software}, cuDNN's forward has no `aten::transpose`, but the other two do not have {published} each: flash's has {flash} and efficient's {efficient}.",
+        because=(_NO_KERNELS,), caveats=_TRANSPOSE_CAVEATS,
+        advice="Nothing to change: how often a backend views its inputs is a detail of this torch."),
+    "cudnn-transposes": Case(
+        "differs",
+        "With {software}, cuDNN's forward has {cudnn} `aten::transpose`, flash's has {flash} and efficient's {efficient}.",
+        because=(_NO_KERNELS,), caveats=_TRANSPOSE_CAVEATS,
+        advice="Look at the strides of your q, k and v: the path into cuDNN views them in another order here."),
+}
+
+
+def transposes_rule(facts: RunFacts) -> Decision:
+    blocked = missing_variant(facts, *reversed(FUSED))
+    if blocked:
+        return blocked
+    counts = {name: transposes(facts.variants[name]) for name in FUSED}
+    if None in counts.values():
+        return decide("recorded-before", what="the list of CPU ops")
+    four = published.of("sdpa_flash", "transposes")
+    args = {"cudnn": Count(counts["sdpa_cudnn"] or 0), "flash": Count(counts["sdpa_flash"] or 0), "efficient": Count(counts["sdpa_efficient"] or 0),
+            "software": software(facts, "torch"), "other_workload": other_workload(facts), "published": Count(four), "views": _only_views(facts)}
+    if counts["sdpa_cudnn"]:
+        return decide("cudnn-transposes", **args)
+    if counts["sdpa_flash"] == counts["sdpa_efficient"] == four:
+        return decide("none-and-four", **args)
+    return decide("others-not-four", **args)
+
+
+def transposes(variant: VariantFacts) -> int | None:
+    """`aten::transpose` ops under the SDPA op of one forward; `None` where no ops were recorded."""
+    if not variant.ops:
+        return variant.transposes
+    return sum(op.name == TRANSPOSE and SDPA in op.path for op in variant.ops)
+
+
+def _only_views(facts: RunFacts) -> bool:
+    """True if the trace shows GPU activities for the three, and none of them was launched under a transpose."""
+    launched = [activity for name in FUSED for activity in facts.variants[name].activities]
+    return bool(launched) and not any(TRANSPOSE in activity.op_path for activity in launched)
+
+
+def evidence(facts: RunFacts) -> Evidence:
+    cudnn = facts.variants.get("sdpa_cudnn")
+    tables = (activity_table(cudnn), *parts_table(cudnn)) if cudnn and cudnn.activities else ()
+    return Evidence(tables=(*tables, *_ops_table(facts)), charts=_ops_chart(facts))
+
+
+def _fused(facts: RunFacts) -> list[VariantFacts]:
+    return [facts.variants[name] for name in FUSED if name in facts.variants and facts.variants[name].op_count is not None]
+
+
+def _ops_table(facts: RunFacts) -> tuple[Table, ...]:
+    rows = tuple((variant.title, Count(variant.op_count or 0), Count(transposes(variant) or 0), ", ".join(_names(variant))) for variant in _fused(facts))
+    return (Table(columns("Variant", "#CPU ops", "#of them `aten::transpose`", "Under the SDPA op"), rows, caption="CPU ops that one forward dispatches."),) if rows else ()
+
+
+def _names(variant: VariantFacts) -> list[str]:
+    """Distinct names below the outer SDPA op, in the order of their first call."""
+    return list(dict.fromkeys(op.name for op in variant.ops if SDPA in op.path[:-1]))
+
+
+def _ops_chart(facts: RunFacts) -> tuple[Chart, ...]:
+    shown = _fused(facts)
+    said = ", ".join(f"{variant.title} {variant.op_count} ({transposes(variant)} transposes)" for variant in shown)
+    return number_bars("cudnn-kernel-ops", [(variant, float(variant.op_count or 0)) for variant in shown], "ops",
+                       alt=f"CPU ops per forward: {said}.", caption="CPU ops that one forward dispatches.")
+
+
+FINDING = Finding(
+    slug="cudnn-kernel",
+    title="cuDNN: a kernel made for the problem",
+    question="What does cuDNN put on the GPU for one attention, and what does it spare the CPU?",
+    claims=(
+        Claim("cudnn-one-kernel", "The cuDNN backend is one generated kernel.", cudnn_rule, CUDNN_CASES),
+        Claim("cudnn-no-transposes", "cuDNN inserts no transposes; flash and efficient insert four each.", transposes_rule, TRANSPOSE_CASES),
+    ),
+    evidence=evidence,
+)

@@ -1,0 +1,157 @@
+"""cuDNN's launch and its zero: which host call, what the profiler shows, why, and what is really resident."""
+
+from __future__ import annotations
+
+from .. import published
+from ..facts import SIX, RunFacts
+from ..units import Bytes, Percent, listed, significant
+from .base import OTHER_WORKLOAD, Because, Case, Claim, Decision, Finding, decide, missing_variant, not_measurable
+from .cudnn_launch_evidence import evidence
+from .flash_occupancy import residency_args
+from .launches import LIBRARY_APIS, group_words, library_launches
+from .one_kernel import NO_TRACE, OTHER_SHAPE, main_kernel, other_workload, software, unread
+from .residency import ABOUT, DEFAULT_LIMIT, NO_ARITHMETIC
+from .zero_cause import CAUSE_CASES, cause_rule
+
+_LIBRARIES_ADVICE = "Do not tell libraries apart by their launch call, nor read a driver call as slow: tell them apart by the kernel's name."
+
+API_CASES: dict[str, Case] = {
+    **NO_TRACE,
+    "as-published": Case(
+        "holds",
+        "With {software}, cuDNN's kernel is launched by {cudnn} and every other kernel of the six by {others}.",
+        caveats=(OTHER_SHAPE,), advice=_LIBRARIES_ADVICE),
+    "others-too": Case(
+        "differs",
+        "With {software}, cuDNN's kernel is launched by {cudnn}, but it is not alone: {odd}; the rest of the six by `cudaLaunchKernel`.",
+        because=(Because("shared_by", "The launch call belongs to the library and its version: {shared_by} use the same call as cuDNN here."),),
+        caveats=(OTHER_SHAPE,), advice=_LIBRARIES_ADVICE),
+    "cudnn-otherwise": Case(
+        "differs",
+        "With {software}, cuDNN's kernel is launched by {cudnn}, not by `cuLaunchKernelEx`; every other kernel of the six by {others}.",
+        caveats=(OTHER_SHAPE,), advice=_LIBRARIES_ADVICE),
+    "both-otherwise": Case(
+        "differs",
+        "With {software}, cuDNN's kernel is launched by {cudnn}, not by `cuLaunchKernelEx`, and not all others by `cudaLaunchKernel`: {odd}.",
+        caveats=(OTHER_SHAPE,), advice=_LIBRARIES_ADVICE),
+    "no-kernel": not_measurable("Not measurable: the trace of SDPA cuDNN shows no kernel."),
+}
+
+
+def api_rule(facts: RunFacts) -> Decision:
+    blocked = unread(facts, "sdpa_cudnn")
+    if blocked:
+        return blocked
+    groups = library_launches(facts, SIX)
+    cudnn = [group for group in groups if group.variant_is_cudnn]
+    others = [group for group in groups if not group.variant_is_cudnn]
+    if not cudnn:
+        return decide("no-kernel")
+    cudnn_apis = {group.api for group in cudnn}
+    odd = [group for group in others if group.api != LIBRARY_APIS["others"]]
+    right = cudnn_apis == {LIBRARY_APIS["cudnn"]}
+    args = {"software": software(facts, "torch", "cublas", "cudnn"), "other_workload": other_workload(facts),
+            "cudnn": listed([f"`{api}`" for api in sorted(cudnn_apis)]), "others": f"`{LIBRARY_APIS['others']}`", "odd": group_words(odd),
+            "shared_by": listed(sorted({f"kernels of {group.library}" for group in others if group.api in cudnn_apis}))}
+    if odd:
+        return decide("others-too" if right else "both-otherwise", **args)
+    if not right:
+        return decide("cudnn-otherwise", **args)
+    # "everything else" is only seen whole when all six ran
+    return unread(facts, *SIX) or decide("as-published", **args)
+
+
+ZERO_CASES: dict[str, Case] = {
+    **NO_TRACE,
+    "zero": Case(
+        "holds",
+        "The profiler shows {field} occupancy for cuDNN's kernel, with {software}.",
+        because=(Because("real", "That is not what runs: the same launch works out at {real}."),),
+        caveats=(OTHER_SHAPE,),
+        advice="Never read a 0 in that column as an idle GPU. Work the occupancy out from registers, threads and shared memory, which the trace does hold."),
+    "above-zero": Case(
+        "differs",
+        "The profiler shows {field} occupancy for cuDNN's kernel, not 0 %, with {software}.",
+        because=(Because("small", "The kernel uses {small} of shared memory, within the 48 KiB that the profiler reckons with."),),
+        caveats=(OTHER_SHAPE,),
+        advice="Read the field for this kernel as for any other; check it against the arithmetic once."),
+    "unknown-device": Case(
+        "differs",
+        "The profiler shows {raw} for cuDNN's kernel, not 0 %, with {software}: its occupancy calculator does not know this compute capability.",
+        caveats=(OTHER_SHAPE,),
+        advice="Work the occupancy out from registers, threads and shared memory, or use a newer torch whose profiler knows the device."),
+    "no-field": not_measurable("Not measurable: the trace has no occupancy field for cuDNN's kernel."),
+}
+
+
+def zero_rule(facts: RunFacts) -> Decision:
+    blocked = unread(facts, "sdpa_cudnn")
+    if blocked:
+        return blocked
+    kernel = main_kernel(facts.variants["sdpa_cudnn"])
+    if kernel is None or kernel.profiler_occupancy is None:
+        return decide("no-field")
+    field, shared = kernel.profiler_occupancy, kernel.shared_memory
+    args = {"field": Percent(field), "raw": significant(field), "software": software(facts, "torch", "cudnn"), "other_workload": other_workload(facts),
+            "real": Percent(kernel.occupancy.theoretical) if kernel.occupancy else None,
+            "small": Bytes(shared) if shared is not None and shared <= DEFAULT_LIMIT else None}
+    if field < 0:
+        return decide("unknown-device", **args)
+    return decide("zero" if field == 0 else "above-zero", **args)
+
+
+_REAL = (Because("limiters", "{limiters} set the limit: {registers} registers × {threads} threads and {shared} of shared memory leave room for {blocks} of {warps}."),)
+_REAL_ADVICE = "Compare kernels by resident warps and time, not by this percentage: it says how full an SM is, not how well it works."
+
+REAL_CASES: dict[str, Case] = {
+    **NO_TRACE, **NO_ARITHMETIC, **OTHER_WORKLOAD,
+    "like-flash": Case(
+        "holds",
+        "cuDNN's kernel has an occupancy of {value} ({blocks} of {warps}), like flash's {flash}, with {software}.",
+        because=_REAL, advice=_REAL_ADVICE),
+    "other-value": Case(
+        "differs",
+        "cuDNN's kernel has an occupancy of {value} ({blocks} of {warps}), not about {claimed}; flash's has {flash}, with {software}.",
+        because=_REAL, advice=_REAL_ADVICE),
+    "unlike-flash": Case(
+        "differs",
+        "cuDNN's kernel has an occupancy of {value} ({blocks} of {warps}), unlike flash's {flash}, with {software}.",
+        because=_REAL, caveats=(OTHER_SHAPE,), advice=_REAL_ADVICE),
+}
+
+
+def real_rule(facts: RunFacts) -> Decision:
+    blocked = unread(facts, "sdpa_cudnn")
+    if blocked:
+        return blocked
+    kernel, claimed = main_kernel(facts.variants["sdpa_cudnn"]), published.of("sdpa_cudnn", "occupancy")
+    if kernel is None or kernel.occupancy is None:
+        return decide("no-arithmetic", what="SDPA cuDNN", device=facts.device.name)
+    flash = main_kernel(facts.variants.get("sdpa_flash"))
+    beside = flash.occupancy.theoretical if flash and flash.occupancy else None
+    value = kernel.occupancy.theoretical
+    args = {**residency_args(kernel), "claimed": Percent(claimed), "flash": Percent(beside) if beside is not None else "no value here",
+            "software": software(facts, "torch", "cudnn"), "other_workload": other_workload(facts)}
+    if other_workload(facts) is None and abs(value - claimed) > ABOUT:
+        return decide("other-value", **args)
+    if beside is not None and abs(value - beside) > ABOUT:
+        return decide("unlike-flash", **args)
+    if other_workload(facts):
+        return decide("other-workload", workload=facts.workload.describe())
+    if beside is None:
+        return missing_variant(facts, "sdpa_flash") or decide("no-arithmetic", what="SDPA flash", device=facts.device.name)
+    return decide("like-flash", **args)
+
+
+FINDING = Finding(
+    slug="cudnn-launch",
+    title="cuDNN: the launch call and the zero",
+    question="The profiler says that cuDNN's kernel occupies nothing. Who is right, and is the launch call to blame?",
+    claims=(
+        Claim("cudnn-launch-api", "cuDNN launches through `cuLaunchKernelEx`, everything else through `cudaLaunchKernel`.", api_rule, API_CASES),
+        Claim("cudnn-zero-occupancy", "The profiler shows 0 % occupancy for cuDNN's kernel.", zero_rule, ZERO_CASES),
+        Claim("cudnn-zero-cause", "It shows 0 % because CUPTI cannot attribute occupancy to a launch through the driver's API.", cause_rule, CAUSE_CASES),
+        Claim("cudnn-real-occupancy", "cuDNN's real occupancy is about 12.5 %, like flash's.", real_rule, REAL_CASES),
+    ),
+    evidence=evidence,
+)

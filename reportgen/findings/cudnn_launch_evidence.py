@@ -1,0 +1,73 @@
+"""Tables and chart of the cuDNN launch page."""
+
+from __future__ import annotations
+
+from ..facts import SIX, RunFacts
+from ..tables import Code, Table, columns
+from ..units import Bytes, Count, Percent
+from .bar_charts import number_bars
+from .base import Chart, Evidence
+from .launches import Launches, library_launches
+from .one_kernel import main_kernel
+from .residency import DEFAULT_LIMIT, steps_table
+from .zero_cause import Witness, witnesses
+
+
+def evidence(facts: RunFacts) -> Evidence:
+    cudnn = facts.variants.get("sdpa_cudnn")
+    kernel = main_kernel(cudnn)
+    steps = steps_table(cudnn, kernel) if cudnn and kernel else ()
+    return Evidence(tables=(*_api_table(facts), *_witness_table(facts), *steps), charts=_chart(facts))
+
+
+def _api_table(facts: RunFacts) -> tuple[Table, ...]:
+    rows = tuple((group.library, Code(group.api), Count(len(group.kernels)), _range([k.shared_memory for k in group.kernels], Bytes),
+                  _range([k.profiler_occupancy for k in group.kernels], Percent)) for group in _groups(facts))
+    if not rows:
+        return ()
+    return (Table(columns("Library", "Launched by", "#Kernels per forward, all variants together", "#Shared memory", "#Profiler's occupancy"), rows,
+                  caption="Who launches through which host call."),)
+
+
+def _groups(facts: RunFacts) -> tuple[Launches, ...]:
+    return library_launches(facts, tuple(facts.variants))
+
+
+def _range(values: list, unit: type) -> str | None:
+    known = [value for value in values if value is not None]
+    if not known:
+        return None
+    low, high = min(known), max(known)
+    return str(unit(low)) if low == high else f"{unit(low)} to {unit(high)}"
+
+
+def _witness_table(facts: RunFacts) -> tuple[Table, ...]:
+    """One line for each kernel that could tell the two causes apart: driver-launched, above 48 KiB, or a probe."""
+    telling = [one for one in dict.fromkeys(witnesses(facts)) if one.probe or one.shared_memory > DEFAULT_LIMIT or not one.api.startswith("cuda")]
+    rows = tuple((Code(one.who), Code(one.api), Bytes(one.shared_memory), "yes" if one.shared_memory > DEFAULT_LIMIT else "no", Percent(one.field), _says(one))
+                 for one in telling)
+    if not rows:
+        return ()
+    return (Table(columns("Kernel", "Launched by", "#Shared memory", "Above 48 KiB", "#Profiler's occupancy", "Fits"), rows,
+                  caption="Kernels that can tell the driver call from the 48 KiB rule.",
+                  notes=("The driver call predicts 0 for every launch by `cuLaunchKernel…`. The 48 KiB rule predicts 0 for every kernel above 49,152 B.",)),)
+
+
+def _says(one: Witness) -> str:
+    """Which of the two explanations this kernel's reading fits."""
+    driver, large, zero = not one.api.startswith("cuda"), one.shared_memory > DEFAULT_LIMIT, one.field == 0
+    if zero and not large and not one.fills:
+        return "neither: its grid is too small to show anything"
+    fitting = [name for name, predicted in (("the driver call", driver), ("the 48 KiB rule", large)) if predicted == zero]
+    return "both" if len(fitting) == 2 else f"only {fitting[0]}" if fitting else "neither"
+
+
+def _chart(facts: RunFacts) -> tuple[Chart, ...]:
+    shown = [(facts.variants[name], kernel) for name in SIX if name in facts.variants for kernel in [main_kernel(facts.variants[name])] if kernel and kernel.occupancy]
+    said = "; ".join(f"{variant.title} {Percent(kernel.profiler_occupancy)} in the profiler, {Percent(kernel.occupancy.theoretical)} by arithmetic"
+                     for variant, kernel in shown if kernel.profiler_occupancy is not None)
+    return number_bars("cudnn-launch-occupancy", [(variant, kernel.occupancy.theoretical) for variant, kernel in shown], "%",
+                       alt=f"Occupancy of each variant's longest kernel: {said}.",
+                       caption="Occupancy of each variant's longest kernel: from the launch (bars) and in the profiler's field (marks).",
+                       reference=[kernel.profiler_occupancy if (kernel.profiler_occupancy or 0) >= 0 else None for _, kernel in shown],
+                       reference_label="the profiler's field") if shown else ()

@@ -1,0 +1,122 @@
+"""Efficient: one fused kernel, in bf16 on Tensor Cores?"""
+
+from __future__ import annotations
+
+from ..facts import SIX, RunFacts
+from ..tables import code
+from ..units import plural
+from .base import Because, Case, Chart, Claim, Decision, Evidence, Finding, decide, not_measurable
+from .one_kernel import (
+    NO_TRACE,
+    OTHER_SHAPE,
+    activity_table,
+    beside,
+    element_type,
+    kernel_count,
+    kernel_names,
+    main_kernel,
+    other_workload,
+    parts_table,
+    software,
+    tensor_cores,
+    unread,
+)
+
+_ADVICE = ("Keep `scaled_dot_product_attention` as the one call, and let it fall back to this backend where flash cannot run; "
+           "hold q, k and v in a 16-bit type, because the kernel computes in the type that it is given.")
+_UNIT = Because("why_unit", "Tensor Cores: {why_unit}.")
+
+EFFICIENT_CASES: dict[str, Case] = {
+    **NO_TRACE,
+    "one-kernel": Case(
+        "holds",
+        "With {software}, SDPA efficient is one kernel per forward{beside}: {kernel}, which computes in {type} on Tensor Cores.",
+        because=(_UNIT, Because("math_count", "SDPA math does the same step by step and launches {math_count} in this run.")),
+        caveats=(OTHER_SHAPE,),
+        advice=_ADVICE,
+    ),
+    "other-count": Case(
+        "differs",
+        "With {software}, SDPA efficient launches {count} per forward{beside}, not one: {names}.",
+        caveats=(OTHER_SHAPE,),
+        advice="Read the list above: whatever stands beside the attention kernel is work that your call asked for, such as a padded mask or a layout copy.",
+    ),
+    "cuda-cores": Case(
+        "differs",
+        "With {software}, SDPA efficient is one kernel per forward{beside}, {kernel}, but not on Tensor Cores.",
+        because=(_UNIT,),
+        caveats=(OTHER_SHAPE,),
+        advice="Check the element type of q, k and v and the alignment of the head dimension: without them CUTLASS has no Tensor Core kernel to pick.",
+    ),
+    "other-type": Case(
+        "differs",
+        "With {software}, SDPA efficient is one kernel per forward{beside}, {kernel}, but its name says {type}, where the inputs are {dtype}.",
+        caveats=(OTHER_SHAPE,),
+        advice="Look for a cast in front of the call (`.float()`, autocast): the kernel computes in the type that reaches it.",
+    ),
+    "name-is-silent": not_measurable(
+        "Not measurable in full: with {software}, SDPA efficient is one kernel per forward{beside}, but its name, {kernel}, does not say {silent}."),
+    "other-dtype": not_measurable(
+        "Not measurable: the claim is about bfloat16, and this run computes in {dtype}; with {software}, SDPA efficient launches {count} per forward{beside} here."),
+}
+
+
+def efficient_rule(facts: RunFacts) -> Decision:
+    blocked = unread(facts, "sdpa_efficient")
+    if blocked:
+        return blocked
+    variant = facts.variants["sdpa_efficient"]
+    math = facts.variants.get("sdpa_math")
+    args = {"software": software(facts, "torch"), "beside": beside(variant), "other_workload": other_workload(facts),
+            "count": plural(variant.kernels or 0, "kernel"), "names": kernel_names(variant) or "none at all", "dtype": facts.workload.dtype}
+    kernel = main_kernel(variant)
+    if variant.kernels != 1 or kernel is None:
+        return decide("other-count", **args)
+    if facts.workload.dtype != "bfloat16":
+        return decide("other-dtype", **args)
+    unit, element = tensor_cores(kernel), element_type(kernel)
+    args |= {"kernel": code(kernel.short), "type": element, "why_unit": _why_unit(kernel),
+             "math_count": plural(math.kernels, "kernel") if math and math.kernels else None}
+    if unit == "no":
+        return decide("cuda-cores", **args)
+    if element not in (None, facts.workload.dtype):
+        return decide("other-type", **args)
+    silent = [what for what, known in (("in which type it computes", element), ("whether it uses Tensor Cores", unit != "unknown")) if not known]
+    if silent:
+        return decide("name-is-silent", **args, silent=" or ".join(silent))
+    return decide("one-kernel", **args)
+
+
+def _why_unit(kernel) -> str | None:
+    counted = kernel.counters.tensor_core_flop if kernel.counters else None
+    if counted is not None:
+        return f"the hardware counted {plural(int(counted), 'operation')} there"
+    return kernel.decoded.tensor_cores_why.rstrip(".") if kernel.decoded else None
+
+
+def evidence(facts: RunFacts) -> Evidence:
+    variant = facts.variants.get("sdpa_efficient")
+    tables = (activity_table(variant), *parts_table(variant)) if variant and variant.activities else ()
+    return Evidence(tables=tables, charts=_count_chart(facts))
+
+
+def _count_chart(facts: RunFacts) -> tuple[Chart, ...]:
+    shown = [(name, facts.variants[name]) for name in SIX if name in facts.variants and facts.variants[name].kernels is not None]
+    if not shown:
+        return ()
+    said = ", ".join(f"{variant.title} {kernel_count(variant)}" for _, variant in shown)
+    data = {"labels": [variant.title for _, variant in shown], "values": [float(variant.kernels or 0) for _, variant in shown],
+            "low": None, "high": None, "unit": "kernels", "ids": [name for name, _ in shown], "reference": None, "log": False}
+    return (Chart("efficient-kernel-counts", "bars", data, alt=f"Kernels per forward: {said}.",
+                  caption="Kernels per forward; copies and memsets are not counted."),)
+
+
+FINDING = Finding(
+    slug="efficient-kernel",
+    title="Efficient: one kernel, read by its name",
+    question="What does a whole attention look like when it is a single kernel, and what does that kernel's name tell?",
+    claims=(
+        Claim("efficient-one-kernel", "The efficient backend is one fused kernel, in bf16 on Tensor Cores.", efficient_rule, EFFICIENT_CASES),
+    ),
+    evidence=evidence,
+)

@@ -1,0 +1,206 @@
+"""Flash and HBM traffic: one kernel, what dominates without it, and whether scores ever leave the chip."""
+
+from __future__ import annotations
+
+from ..facts import RunFacts
+from ..tables import code
+from ..units import Bytes, Seconds, plural
+from .base import UNAVAILABLE, Because, Case, Claim, Decision, Finding, decide, missing_variant, not_measurable
+from .bounds import CACHE_CASES, WORDS, Bound, bounds, cached, largest, percent, shares
+from .flash_hbm_evidence import dram_bytes, evidence
+from .one_kernel import NO_TRACE, OTHER_SHAPE, beside, kernel_names, known_family, main_kernel, other_workload, software, unread
+
+HALF = 0.5
+SPILL = 0.1
+"""Counted DRAM traffic beyond the operands, as a share of the score bytes, that still means "never written"."""
+IMPLEMENTATION = "FlashAttention-2"
+
+FLASH_CASES: dict[str, Case] = {
+    **NO_TRACE,
+    "one-kernel": Case(
+        "holds",
+        "With {software}, SDPA flash is one kernel per forward{beside}: {kernel}, torch's build of FlashAttention-2.",
+        caveats=(OTHER_SHAPE,),
+        advice="Call `scaled_dot_product_attention` without an explicit mask (`is_causal=True` instead): an `attn_mask` rules this kernel out.",
+    ),
+    "other-count": Case(
+        "differs",
+        "With {software}, SDPA flash launches {count} per forward{beside}, not one: {names}.",
+        caveats=(OTHER_SHAPE,),
+        advice="Read the list above: a split along the keys adds a kernel that combines the pieces, and layout copies come from inputs that are not contiguous.",
+    ),
+    "other-implementation": Case(
+        "differs",
+        "With {software}, SDPA flash is one kernel per forward{beside}, but its name is that of {family}, not of torch's FlashAttention-2 build: {kernel}.",
+        caveats=(OTHER_SHAPE,),
+        advice="Check whether your code calls `activate_flash_attention_impl`, which puts another implementation behind the same op.",
+    ),
+    "unknown-name": not_measurable(
+        "Not measurable in full: with {software}, SDPA flash is one kernel per forward{beside}, but its name, {kernel}, does not say which implementation it is."),
+}
+
+
+def flash_rule(facts: RunFacts) -> Decision:
+    blocked = unread(facts, "sdpa_flash")
+    if blocked:
+        return blocked
+    variant = facts.variants["sdpa_flash"]
+    args = {"software": software(facts, "torch"), "beside": beside(variant), "other_workload": other_workload(facts),
+            "count": plural(variant.kernels or 0, "kernel"), "names": kernel_names(variant) or "none at all"}
+    kernel = main_kernel(variant)
+    if variant.kernels != 1 or kernel is None:
+        return decide("other-count", **args)
+    family = known_family(kernel)
+    args |= {"kernel": code(kernel.short), "family": family}
+    if family is None:
+        return decide("unknown-name", **args)
+    return decide("one-kernel" if family.startswith(IMPLEMENTATION) else "other-implementation", **args)
+
+
+_TIMES = (
+    Because("inplace_matmuls", "The matmuls of naive in-place take {inplace_matmuls} of its GPU time and are {inplace_matmuls_bound}."),
+    Because("inplace_longest", "The longest activity of naive in-place is its {inplace_longest}."),
+    Because("math_longest", "The longest activity of SDPA math is its {math_longest}."),
+)
+_SCORES_ADVICE = ("Use a fused backend wherever you can: the time that it saves is time in which the score matrix travels, so it grows with the "
+                  "square of the sequence length.")
+_NEITHER_ADVICE = ("Do not estimate this code from bandwidth alone: read which activities reach no limit in the table, "
+                   "because a faster memory would leave them as they are. A fused backend removes them all the same.")
+
+HBM_CASES: dict[str, Case] = {
+    **NO_TRACE, **CACHE_CASES,
+    "dominates": Case(
+        "holds",
+        "HBM-bound activities take {inplace_hbm} of the GPU time of naive in-place and {math_hbm} of SDPA math's, with {software}.",
+        because=_TIMES, caveats=(OTHER_SHAPE,), advice=_SCORES_ADVICE),
+    "not-in-inplace": Case(
+        "differs",
+        "HBM does not dominate naive in-place, with {software}: {inplace_hbm} of its GPU time is HBM-bound, and the largest share is {inplace_largest}. "
+        "In SDPA math {math_hbm} is HBM-bound.",
+        because=_TIMES, caveats=(OTHER_SHAPE,), advice=_NEITHER_ADVICE),
+    "not-in-math": Case(
+        "differs",
+        "HBM does not dominate SDPA math, with {software}: {math_hbm} of its GPU time is HBM-bound, and the largest share is {math_largest}. "
+        "In naive in-place {inplace_hbm} is HBM-bound.",
+        because=_TIMES, caveats=(OTHER_SHAPE,), advice=_NEITHER_ADVICE),
+    "in-neither": Case(
+        "differs",
+        "HBM dominates neither of the two, with {software}. Naive in-place: {inplace_hbm} of its GPU time is HBM-bound, and the largest share is {inplace_largest}. "
+        "SDPA math: {math_hbm} is HBM-bound, and the largest share is {math_largest}.",
+        because=_TIMES, caveats=(OTHER_SHAPE,), advice=_NEITHER_ADVICE),
+    "no-ceilings": not_measurable("Not measurable: this run has no measured ceilings for copies and matmuls, so no activity can be called bound by either."),
+    "not-modelled": not_measurable(
+        "Not measurable: {unknown_inplace} of naive in-place's GPU time and {unknown_math} of SDPA math's is spent in activities whose bytes or FLOP are not known."),
+}
+
+
+def hbm_rule(facts: RunFacts) -> Decision:
+    blocked = unread(facts, "naive_inplace", "sdpa_math") or cached(facts)
+    if blocked:
+        return blocked
+    ceilings = facts.ceilings
+    if ceilings is None or not (ceilings.copy_bytes_per_s and ceilings.matmul_flop_per_s and ceilings.fp32_flop_per_s):
+        return decide("no-ceilings")
+    inplace, math = (bounds(facts.variants[name], ceilings) for name in ("naive_inplace", "sdpa_math"))
+    args = {**_share_args("inplace", inplace), **_share_args("math", math), **_matmuls(inplace),
+            "software": software(facts, "torch", "cublas"), "other_workload": other_workload(facts)}
+    parts = (_part(inplace), _part(math))
+    failing = {("fails", "fails"): "in-neither", ("fails", "holds"): "not-in-inplace", ("fails", "open"): "not-in-inplace",
+               ("holds", "fails"): "not-in-math", ("open", "fails"): "not-in-math"}
+    if parts in failing:
+        return decide(failing[parts], **args)
+    return decide("not-modelled" if "open" in parts else "dominates", **args)
+
+
+def _part(found: tuple[Bound, ...]) -> str:
+    """Whether HBM-bound time is at least half; `open` where activities that nobody modelled could tip it."""
+    by_limit = shares(found)
+    if by_limit["HBM"] >= HALF:
+        return "holds"
+    return "open" if by_limit["HBM"] + by_limit["unknown"] >= HALF else "fails"
+
+
+def _share_args(prefix: str, found: tuple[Bound, ...]) -> dict[str, object]:
+    by_limit = shares(found)
+    longest = max(found, key=lambda one: one.activity.duration)
+    return {f"{prefix}_hbm": percent(by_limit["HBM"]), f"{prefix}_largest": largest(found), f"{prefix}_longest": _longest(longest),
+            f"unknown_{prefix}": percent(by_limit["unknown"])}
+
+
+def _longest(one: Bound) -> str | None:
+    """`mask kernel (347 µs): 36 % of the copy ceiling, so bound by …`; `None` where its bytes are not known."""
+    if one.byte_share is None:
+        return None
+    flop = f" and {percent(one.flop_share)} of its matmul ceiling" if one.flop_share is not None else ""
+    return (f"{one.activity.role} {one.activity.kind} ({Seconds(one.activity.duration)}): it moves its bytes at {percent(one.byte_share)} of the copy ceiling{flop}, "
+            f"so it counts as {WORDS[one.limit]}")
+
+
+def _matmuls(found: tuple[Bound, ...]) -> dict[str, object]:
+    matmuls = [one for one in found if one.activity.role == "matmul"]
+    limits = {one.limit for one in matmuls}
+    if not matmuls or len(limits) > 1:
+        return {"inplace_matmuls": None}
+    total = sum(one.activity.duration for one in found)
+    return {"inplace_matmuls": percent(sum(one.activity.duration for one in matmuls) / total), "inplace_matmuls_bound": WORDS[limits.pop()]}
+
+
+NEVER_CASES: dict[str, Case] = {
+    **UNAVAILABLE, **CACHE_CASES,
+    "never-allocated": Case(
+        "holds",
+        "Flash never holds the scores in memory: one forward needs at most {peak} beyond its inputs, and the score matrix alone would be {scores}, with {software}.",
+        caveats=(OTHER_SHAPE, Because("uncounted", "DRAM traffic was not counted in this run ({uncounted}), so this rests on allocated memory alone.")),
+        advice="Count on memory that grows with the sequence length, not with its square: that is what makes long sequences fit."),
+    "never-written": Case(
+        "holds",
+        "Flash never writes the scores: one forward needs at most {peak} beyond its inputs and moves {extra} through DRAM beyond its operands ({operands}), "
+        "while the score matrix alone would be {scores}, with {software}.",
+        caveats=(OTHER_SHAPE,),
+        advice="Count on memory and traffic that grow with the sequence length, not with its square: that is what makes long sequences fit."),
+    "allocates-scores": Case(
+        "differs",
+        "Flash holds as much as the scores in memory: one forward needs {peak} beyond its inputs, and the score matrix is {scores}, with {software}.",
+        caveats=(OTHER_SHAPE,),
+        advice="Look in the trace for a copy or a fallback beside the fused kernel: the kernel itself asks for no score matrix."),
+    "extra-traffic": Case(
+        "differs",
+        "Flash allocates no score matrix ({peak} beyond its inputs), but {extra} go through DRAM beyond its operands ({operands}), more than a tenth of the score "
+        "bytes ({scores}), with {software}.",
+        caveats=(OTHER_SHAPE,),
+        advice="Look at registers that spill and at keys and values that are read once per block of queries: both cost traffic without any score matrix."),
+    "no-peak-memory": not_measurable("Not measurable: this run did not record the peak memory of SDPA flash ({why})."),
+}
+
+
+def never_rule(facts: RunFacts) -> Decision:
+    blocked = missing_variant(facts, "sdpa_flash") or cached(facts)
+    if blocked:
+        return blocked
+    variant, scores = facts.variants["sdpa_flash"], facts.workload.score_bytes
+    if variant.peak_memory_bytes is None:
+        why = "memory is measured on a GPU only" if facts.device.kind == "cpu" else "it was recorded before this was measured"
+        return decide("no-peak-memory", why=why)
+    args = {"peak": Bytes(variant.peak_memory_bytes), "scores": Bytes(scores), "operands": Bytes(facts.workload.operand_bytes),
+            "software": software(facts, "torch"), "other_workload": other_workload(facts)}
+    if variant.peak_memory_bytes >= scores:
+        return decide("allocates-scores", **args)
+    counted = dram_bytes(variant)
+    if counted is None:
+        return decide("never-allocated", **args, uncounted=facts.counters_reason or "no counters")
+    extra = counted - facts.workload.operand_bytes
+    case = "never-written" if extra < SPILL * scores else "extra-traffic"
+    return decide(case, **args, extra=Bytes(max(extra, 0.0)))
+
+
+FINDING = Finding(
+    slug="flash-hbm",
+    title="Flash: the scores stay on the chip",
+    question="What does attention spend its time on when the score matrix travels to memory and back, and what changes when it never leaves the chip?",
+    claims=(
+        Claim("flash-one-kernel", "The flash backend is one fused kernel: FlashAttention-2.", flash_rule, FLASH_CASES),
+        Claim("hbm-dominates", "Without fusion, the score matrix's round trips to HBM dominate, not the matmuls.", hbm_rule, HBM_CASES),
+        Claim("flash-never-writes-scores", "Flash keeps the scores on the chip and never writes them to HBM.", never_rule, NEVER_CASES),
+    ),
+    evidence=evidence,
+)

@@ -1,0 +1,131 @@
+"""Flash's occupancy: does it follow from its registers, and is it the article's value?"""
+
+from __future__ import annotations
+
+from math import prod
+
+from .. import published
+from ..facts import FUSED, ActivityFacts, RunFacts
+from ..units import Bytes, Count, Percent, Seconds, listed, plural
+from .bar_charts import number_bars
+from .base import OTHER_WORKLOAD, Because, Case, Chart, Claim, Decision, Evidence, Finding, decide, not_measurable
+from .one_kernel import NO_TRACE, main_kernel, other_workload, software, unread
+from .residency import ABOUT, DEFAULT_LIMIT, NO_ARITHMETIC, check, kernels_table, steps_table
+
+_BECAUSE = (
+    Because("limiters", "{limiters} set the limit: {registers} registers × {threads} threads and {shared} of shared memory leave room for {blocks} of {warps}."),
+    Because("faster_than", "It is no sign of a slow kernel: flash takes {flash_time} of GPU time, and {faster_than} with a kernel at {other_occupancy} takes {other_time}."),
+)
+_CAVEATS = (Because("other_limiter", "Registers are not what limits it here, as the article says of its GPU: {other_limiter} is."),)
+_ADVICE = ("Do not tune a kernel towards occupancy. Ask first what limits its time; fewer, fatter blocks that keep their tiles in registers can be the "
+           "point of the design.")
+
+OCCUPANCY_CASES: dict[str, Case] = {
+    **NO_TRACE, **NO_ARITHMETIC, **OTHER_WORKLOAD,
+    "follows": Case(
+        "holds",
+        "Flash's occupancy follows from its launch, with {software}: {blocks} of {warps} are {value}, and {source} shows {reading}.",
+        because=_BECAUSE, caveats=_CAVEATS, advice=_ADVICE),
+    "other-value": Case(
+        "differs",
+        "Flash's occupancy is {value} here, not about {claimed}, with {software}: {blocks} of {warps} on an SM that has room for {slots}.",
+        because=(*_BECAUSE, Because("source", "The arithmetic is confirmed: {source} shows {reading}.")), caveats=_CAVEATS, advice=_ADVICE),
+    "disagrees": Case(
+        "differs",
+        "Flash's occupancy does not follow from its launch, with {software}: the arithmetic gives {value}, and {source} shows {reading}.",
+        because=(_BECAUSE[0],), caveats=_CAVEATS,
+        advice="Trust the counter or the field before the arithmetic, and read the steps below: a limit that the trace does not record must be at work."),
+    "unchecked": not_measurable(
+        "Not measurable in full: the arithmetic gives {value} for flash, and this run has nothing to check it against ({unchecked})."),
+}
+
+
+def flash_occupancy_rule(facts: RunFacts) -> Decision:
+    blocked = unread(facts, "sdpa_flash")
+    if blocked:
+        return blocked
+    kernel, claimed = main_kernel(facts.variants["sdpa_flash"]), published.of("sdpa_flash", "occupancy")
+    if kernel is None or kernel.occupancy is None:
+        return decide("no-arithmetic", what="SDPA flash", device=facts.device.name)
+    second = check(kernel, facts)
+    args = {**residency_args(kernel), **_neighbour(facts, kernel), "software": software(facts, "torch"), "claimed": Percent(claimed),
+            "source": second and second.source, "reading": second and Percent(second.reading)}
+    if second and not second.agrees:
+        return decide("disagrees", **args)
+    if other_workload(facts):
+        return decide("other-workload", workload=facts.workload.describe())
+    if abs(kernel.occupancy.theoretical - claimed) > ABOUT:
+        return decide("other-value", **args)
+    if second is None:
+        return decide("unchecked", **args, unchecked=_nothing_to_check(kernel, facts))
+    return decide("follows", **args)
+
+
+def residency_args(kernel: ActivityFacts) -> dict[str, object]:
+    """What sentences about a kernel's residency say: numbers of its launch and of the arithmetic."""
+    resident = kernel.occupancy
+    if resident is None:
+        return {}
+    threads = prod(kernel.block) if kernel.block else None
+    per_block = resident.resident_warps // resident.resident_blocks if resident.resident_blocks else 0
+    return {
+        "value": Percent(resident.theoretical), "blocks": plural(resident.resident_blocks, "block"), "warps": plural(per_block, "warp"),
+        "slots": plural(resident.max_warps, "warp"), "limiters": listed([name.capitalize() if not index else name for index, name in enumerate(resident.limiters)]),
+        "registers": Count(kernel.registers or 0), "threads": Count(threads) if threads else None, "shared": Bytes(kernel.shared_memory or 0),
+        "other_limiter": None if "registers" in resident.limiters else listed(resident.limiters),
+    }
+
+
+def _neighbour(facts: RunFacts, kernel: ActivityFacts) -> dict[str, object]:
+    """A slower fused backend with a higher occupancy, where this run has one."""
+    flash = facts.variants["sdpa_flash"]
+    for name in FUSED:
+        other = facts.variants.get(name)
+        beside = main_kernel(other)
+        if (other and beside and beside.occupancy and kernel.occupancy and flash.gpu_time and other.gpu_time
+                and beside.occupancy.theoretical > kernel.occupancy.theoretical and other.gpu_time.low > flash.gpu_time.high):
+            return {"faster_than": other.title, "other_occupancy": Percent(beside.occupancy.theoretical),
+                    "flash_time": Seconds(flash.gpu_time.median), "other_time": Seconds(other.gpu_time.median)}
+    return {"faster_than": None}
+
+
+def _nothing_to_check(kernel: ActivityFacts, facts: RunFacts) -> str:
+    counters = facts.counters_reason or "no counters"
+    if kernel.profiler_occupancy is None:
+        return f"no counters: {counters}; no field in the trace"
+    if (kernel.shared_memory or 0) > DEFAULT_LIMIT:
+        return f"no counters: {counters}; and the profiler's {Percent(kernel.profiler_occupancy)} is a false zero, because the kernel uses more than 48 KiB of shared memory"
+    return f"no counters: {counters}; and the profiler's {Percent(kernel.profiler_occupancy)} does not describe full SMs"
+
+
+def evidence(facts: RunFacts) -> Evidence:
+    flash = facts.variants.get("sdpa_flash")
+    kernel = main_kernel(flash)
+    steps = steps_table(flash, kernel) if flash and kernel else ()
+    return Evidence(tables=(*steps, *kernels_table(facts)), charts=_chart(facts))
+
+
+def _chart(facts: RunFacts) -> tuple[Chart, ...]:
+    shown = [(facts.variants[name], main_kernel(facts.variants[name])) for name in FUSED if name in facts.variants]
+    known = [(variant, kernel) for variant, kernel in shown if kernel and kernel.occupancy]
+    said = "; ".join(f"{variant.title} {Percent(kernel.occupancy.theoretical)} by arithmetic, {_field(kernel)} by the profiler" for variant, kernel in known)
+    return number_bars(
+        "flash-occupancy", [(variant, kernel.occupancy.theoretical) for variant, kernel in known], "%",
+        alt=f"Theoretical occupancy of the fused kernels: {said}.", caption="Occupancy from the launch (bars) and the profiler's field (marks).",
+        reference=[kernel.profiler_occupancy if (kernel.profiler_occupancy or 0) >= 0 else None for _, kernel in known],
+        reference_label="the profiler's field") if known else ()
+
+
+def _field(kernel: ActivityFacts) -> str:
+    return "nothing" if kernel.profiler_occupancy is None else str(Percent(kernel.profiler_occupancy))
+
+
+FINDING = Finding(
+    slug="flash-occupancy",
+    title="Flash: an odd occupancy, worked out",
+    question="Why is flash's occupancy so low, and does that make it slow?",
+    claims=(
+        Claim("flash-occupancy", "Flash's occupancy follows from its registers: 2 blocks of 4 warps, about 12.5 %.", flash_occupancy_rule, OCCUPANCY_CASES),
+    ),
+    evidence=evidence,
+)

@@ -1,0 +1,109 @@
+"""Occupancy on the pages: whether arithmetic and a second source agree, and the tables that show both."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from ..arch_limits import DEFAULT_SHARED_MEMORY
+from ..facts import ActivityFacts, RunFacts, VariantFacts
+from ..tables import Code, Table, columns
+from ..units import Bytes, Count, Percent, listed
+from .base import Case, not_measurable
+from .one_kernel import kernels
+
+DEFAULT_LIMIT = DEFAULT_SHARED_MEMORY
+"""Bytes of shared memory per block that CUDA allows without opting in. The profiler computes its occupancy
+field with this limit, so it writes 0 for any kernel above it (Kineto, `DeviceProperties.cpp`)."""
+ABOUT = 0.5
+"""Points of a percentage that "about" allows (the claims' rule)."""
+
+NO_ARITHMETIC: dict[str, Case] = {
+    "no-arithmetic": not_measurable(
+        "Not measurable: the occupancy of {what} cannot be worked out, because the trace or our tables lack the limits of this device ({device})."),
+}
+
+
+@dataclass(frozen=True)
+class Check:
+    """A second source beside the arithmetic. reading: percent, as it stands there."""
+
+    source: str
+    reading: float
+    agrees: bool
+
+
+def check(kernel: ActivityFacts, facts: RunFacts) -> Check | None:
+    """Compares the arithmetic with the counters, or without them with the profiler's field.
+
+    `None` where there is nothing to compare with: no arithmetic, no field, or a field that means something
+    else (a false zero above 48 KiB, an unknown device, a grid too small to fill the SMs).
+    """
+    if kernel.occupancy is None:
+        return None
+    if kernel.counters and kernel.counters.theoretical_pct is not None:
+        source, reading = "Nsight Compute's counter", kernel.counters.theoretical_pct
+    elif comparable(kernel, facts) and kernel.profiler_occupancy is not None:
+        source, reading = "the profiler's field, a whole number,", kernel.profiler_occupancy
+    else:
+        return None
+    # the field is rounded to a whole percent, so half a point is no difference
+    return Check(source, reading, abs(reading - kernel.occupancy.theoretical) <= ABOUT + 1e-6)
+
+
+def comparable(kernel: ActivityFacts, facts: RunFacts) -> bool:
+    """Whether the profiler's field means the same thing as the arithmetic for this kernel."""
+    field = kernel.profiler_occupancy
+    if field is None or field < 0 or kernel.occupancy is None or (kernel.shared_memory or 0) > DEFAULT_LIMIT:
+        return False
+    return fills(kernel.grid, facts.device.sm_count, kernel.occupancy.resident_blocks)
+
+
+def fills(grid: tuple[int, ...] | None, sm_count: int | None, blocks_per_sm: int = 1) -> bool:
+    """Whether a grid has at least `blocks_per_sm` blocks for every SM; `False` where it is not known."""
+    return bool(grid and sm_count) and prod(grid or ()) >= (sm_count or 0) * blocks_per_sm
+
+
+
+def steps_table(variant: VariantFacts, kernel: ActivityFacts) -> tuple[Table, ...]:
+    """The occupancy arithmetic of one kernel, every step with its numbers."""
+    if kernel.occupancy is None:
+        return ()
+    rows = tuple((step.what, step.expression, "no limit" if step.result is None else _number(step.result)) for step in kernel.occupancy.steps)
+    return (Table(columns("Step", "With this kernel's numbers", "#Result"), rows, caption=f"The occupancy of {variant.title}'s kernel, step by step."),)
+
+
+def _number(value: int | float) -> object:
+    return Count(value) if isinstance(value, int) else value
+
+
+def kernels_table(facts: RunFacts) -> tuple[Table, ...]:
+    """Every kernel of every variant: arithmetic, profiler and counters side by side, and why they differ."""
+    rows = [_kernel_row(variant, kernel) for variant in facts.variants.values() for kernel in _distinct(variant)]
+    if not rows:
+        return ()
+    titles = columns("Variant", "Kernel", "#Registers", "#Threads", "#Shared memory", "#Resident warps", "#Arithmetic", "#Profiler", "#Counters", "Limited by", "Why they differ")
+    return (Table(titles, tuple(rows), caption="Theoretical occupancy of every kernel, from the launch, from the profiler's field and from hardware counters."),)
+
+
+def _distinct(variant: VariantFacts) -> list[ActivityFacts]:
+    """Kernels that differ in what occupancy depends on; repetitions add nothing to a table."""
+    seen: dict[tuple[object, ...], ActivityFacts] = {}
+    for kernel in kernels(variant):
+        seen.setdefault((kernel.name, kernel.grid, kernel.block, kernel.registers, kernel.shared_memory), kernel)
+    return list(seen.values())
+
+
+def _kernel_row(variant: VariantFacts, kernel: ActivityFacts) -> tuple[object, ...]:
+    resident, counted = kernel.occupancy, kernel.counters
+    return (variant.title, Code(kernel.short), _count(kernel.registers), _count(prod(kernel.block) if kernel.block else None),
+            None if kernel.shared_memory is None else Bytes(kernel.shared_memory),
+            f"{resident.resident_warps} of {resident.max_warps}" if resident else None,
+            Percent(resident.theoretical) if resident else None,
+            None if kernel.profiler_occupancy is None else Percent(kernel.profiler_occupancy),
+            Percent(counted.theoretical_pct) if counted and counted.theoretical_pct is not None else None,
+            listed(resident.limiters) if resident else None, kernel.occupancy_why)
+
+
+def _count(value: int | None) -> Count | None:
+    return None if value is None else Count(value)
