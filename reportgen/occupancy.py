@@ -105,7 +105,8 @@ def _by_registers(sm: SmLimits, registers: int, warps: int, steps: list[Step]) -
     if per_warp != exact:
         said += f" → rounded up to a multiple of {Count(sm.register_unit)}: {Count(per_warp)}"
     steps.append(Step("registers per warp", said, per_warp))
-    if registers > sm.registers_per_thread or per_warp * _round_up(warps, sm.partitions) > sm.registers_per_block:
+    # 255 is the most a thread can have; CUDA's calculator lets 256 pass, and the profiler uses that calculator.
+    if registers > sm.registers_per_thread + 1 or per_warp * _round_up(warps, sm.partitions) > sm.registers_per_block:
         steps.append(Step("blocks by registers", f"one block would need more than the {Count(sm.registers_per_block)} registers there are", 0))
         return 0
     quarter = sm.registers // sm.partitions
@@ -192,7 +193,7 @@ def explain_profiler(occupancy: Occupancy, *, grid: Sequence[int] | None, thread
         ending = "which rounds to 0" if cause == "small grid" else f"so it shows {Percent(reported)}"
         return f"The grid is small: {blocks} block{'' if blocks == 1 else 's'} over {Count(sm_count or 0)} SMs is {share}. The profiler counts only those, {ending}."
     return {
-        "unknown architecture": f"The profiler's occupancy calculator does not know compute capability {compute_capability}; it writes {significant(reported)} instead.",
+        "unknown architecture": f"The profiler's occupancy calculator does not know compute capability {compute_capability}; it writes {Count(reported)} instead.",
         "over 48 KiB": f"The profiler reckons with the default limit of {Count(DEFAULT_SHARED_MEMORY)} B of shared memory per block. "
                        f"This kernel opted in to more ({Count(shared_memory)} B), so no block seems to fit and it shows 0.",
         "partial warp": f"The profiler counts threads and the hardware whole warps: {Count(threads)} threads do not fill their last warp.",
