@@ -1,0 +1,90 @@
+"""What `make check` looks at beside the pages: that the folders in docs/runs are whole, named right, and wanted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Sequence
+
+from . import facts as facts_room, noise as noise_room, run as run_room
+from .errors import ReportError
+from .run import Run
+
+WARNING = "warning: "
+
+
+def extra(runs: Sequence[Run], docs: Path, lock_torch: str | None = None) -> list[str]:
+    """One line per problem; a line that starts with `warning: ` is no failure.
+
+    Args:
+        runs: the recorded runs that can be loaded.
+        docs: the docs folder; its `runs/` is looked through.
+        lock_torch: the version that requirements/capture.txt pins.
+    """
+    root = docs / "runs"
+    return [*_leftovers(root, docs), *_damaged(root, docs), *_misnamed(root, docs), *_featured(root), *_other_torch(runs, lock_torch)]
+
+
+def _shown(path: Path, docs: Path) -> str:
+    return f"{docs.name}/{path.relative_to(docs).as_posix()}"
+
+
+def _slot_folders(root: Path) -> list[Path]:
+    return sorted(folder for folder in root.glob("*/*") if folder.is_dir()) if root.is_dir() else []
+
+
+def _leftovers(root: Path, docs: Path) -> list[str]:
+    """Folders without a run: pages and charts of a device that was removed or renamed; traces no run names."""
+    found = []
+    for folder in _slot_folders(root):
+        if folder.name.startswith("."):
+            found.append(f"{_shown(folder, docs)}: left by an interrupted save; remove it")
+        elif not (folder / run_room.RUN_FILE).is_file():
+            found.append(f"{_shown(folder, docs)}: pages or charts of a run that is not there; remove the folder, or restore its run.json")
+    devices = sorted(folder for folder in root.iterdir() if folder.is_dir()) if root.is_dir() else []
+    return found + [f"{_shown(folder, docs)}: a device without any run; remove the folder" for folder in devices
+                    if not any(entry.is_dir() for entry in folder.iterdir())]
+
+
+def _damaged(root: Path, docs: Path) -> list[str]:
+    found = []
+    for folder in run_room.discover(root):
+        try:
+            run = run_room.load(folder)
+            facts_room.build(run)
+            noise_room.load(folder)
+        except ReportError as error:
+            found.append(f"{_shown(folder, docs)}: {error.problem}")
+            continue
+        named = {variant.trace_path.name for variant in run.variants.values() if variant.trace_path}
+        found += [f"{_shown(file, docs)}: a trace that run.json does not name; remove it"
+                  for file in sorted(folder.glob("*.trace.json.gz")) if file.name not in named]
+    return found
+
+
+def _misnamed(root: Path, docs: Path) -> list[str]:
+    """Folders whose name is not the slot that run.json gives: renamed by hand, or copied."""
+    found = []
+    for folder in run_room.discover(root):
+        try:
+            slot = run_room.load(folder).slot
+        except ReportError:
+            continue  # said by `_damaged`
+        if folder.relative_to(root).as_posix() != slot:
+            found.append(f"{_shown(folder, docs)}: holds the run of {slot}; move it there, or restore the folder's name")
+    return found
+
+
+def _featured(root: Path) -> list[str]:
+    file = root / "FEATURED"
+    if not file.is_file():
+        return []
+    named = file.read_text(encoding="utf-8").strip()
+    return [] if (root / named / run_room.RUN_FILE).is_file() else [f"{root.parent.name}/runs/FEATURED: names {named!r}, which has no run"]
+
+
+def _other_torch(runs: Sequence[Run], lock: str | None) -> list[str]:
+    if not lock:
+        return []
+    plain = lock.split("+")[0]
+    return [f"{WARNING}{run.slot}: recorded with torch {torch}, and the lock has {lock}; `make report` on that machine records it anew"
+            for run in runs if (torch := run.software.get("torch")) and torch.split("+")[0] != plain]
