@@ -19,8 +19,9 @@ import importlib
 import inspect
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from types import ModuleType
 from typing import Any, Callable
+
+from reportgen.errors import ReportError
 
 VARIANTS = (
     "naive",
@@ -90,11 +91,11 @@ def load(names: tuple[str, ...] | None = None) -> tuple[Variant, ...]:
     """The variants with these names, or all of them, in the order of `VARIANTS`.
 
     Raises:
-        ValueError: a name is not in `VARIANTS`, or its file lacks a part.
+        ReportError: a name is not in `VARIANTS`, or its file lacks a part.
     """
     unknown = set(names or ()) - set(VARIANTS)
     if unknown:
-        raise ValueError(f"no such variant: {', '.join(sorted(unknown))} (there are {', '.join(VARIANTS)})")
+        raise ReportError(f"no such variant: {', '.join(sorted(unknown))}", cure=f"choose among {', '.join(VARIANTS)}")
     return tuple(_from_module(name) for name in VARIANTS if names is None or name in names)
 
 
@@ -102,10 +103,10 @@ def _from_module(name: str) -> Variant:
     module = importlib.import_module(f"{__name__}.{name}")
     for part in ("TITLE", "CHANGED", "PREDICTION", "forward"):
         if not hasattr(module, part):
-            raise ValueError(f"variants/{name}.py lacks {part}")
+            raise ReportError(f"{part} is missing", where=f"variants/{name}.py", cure="see the top of variants/__init__.py for what a variant gives")
     backend = getattr(module, "BACKEND", None)
     if backend is not None and backend not in BACKENDS:
-        raise ValueError(f"variants/{name}.py: BACKEND is {backend!r}, not one of {', '.join(BACKENDS)}")
+        raise ReportError(f"BACKEND is {backend!r}", where=f"variants/{name}.py", cure=f"choose among {', '.join(BACKENDS)}, or leave it out")
     return Variant(
         id=name,
         title=module.TITLE,
@@ -113,12 +114,8 @@ def _from_module(name: str) -> Variant:
         prediction=tuple((role, meaning) for role, meaning in module.PREDICTION),
         backend=backend,
         named=name in SIX,
-        source=_source(module),
+        source=inspect.getsource(module),
         bare=module.forward,
         bare_masked=getattr(module, "masked", None),
         slow_start=getattr(module, "SLOW_START", False),
     )
-
-
-def _source(module: ModuleType) -> str:
-    return inspect.getsource(module)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
+import json
+import os
+import tempfile
 import time
 from dataclasses import asdict, dataclass
 from typing import Any, Callable
@@ -9,7 +13,7 @@ from typing import Any, Callable
 import variants as variant_room
 
 from ..workload import ARTICLE, PRESETS, Workload
-from . import ceilings, environment, memory, numerics, nvml, operands, probes, profiling, rounds, training
+from . import ceilings, counters, environment, memory, numerics, nvml, operands, probes, profiling, rounds, training
 from .processes import Report
 from .refusal import listening
 
@@ -34,6 +38,7 @@ WORDS = {
     "training_kernels": "kernels of forward and backward",
     "ceilings": "copy and matmul ceilings",
     "probes": "probes",
+    "profiler": "starting the profiler",
     "compiled": "compiling and timing",
 }
 
@@ -63,15 +68,18 @@ def survey(report: Report, device: str | None, workload: Workload | None) -> dic
         return {"missing": "torch is built without CUDA" if not torch.backends.cuda.is_built() else "torch finds no CUDA device"}
     device = device or ("cuda" if there else "cpu")
     if operands.is_gpu(device):
-        import os
-
         torch.zeros(1, device=device)
         neighbours = nvml.other_processes([os.getpid()], device)
     else:
         neighbours = None
-    described = environment.describe(device)
+    described = plain(environment.describe(device))
     return {"device": device, "environment": described, "other_processes": neighbours,
             "workload": workload or default_workload(device, described["device"].get("compute_capability"))}
+
+
+def plain(value: Any) -> Any:
+    """The value as JSON has it. `torch.__version__` is a class of torch's, which the parent would have to import."""
+    return json.loads(json.dumps(value))
 
 
 def default_workload(device: str, compute_capability: str | None) -> Workload:
@@ -90,16 +98,22 @@ def work(report: Report, tasks: tuple[Task, ...], device: str, workload: Workloa
         Poisoned: a task left the device unusable; its answer has been handed over.
     """
     rounds.limit_threads(rounds_plan.most_threads)
-    for task in tasks:
-        name, variant = task
-        report.at(variant or "the device", WORDS[name])
-        answer = _answer(report, task, device, workload, rounds_plan)
-        report.result(task, asdict(answer))
-        if answer.status != "ok":
-            try:
-                operands.synchronize(device)
-            except RuntimeError as error:
-                raise rounds.Poisoned(str(error)) from error
+    with tempfile.TemporaryDirectory() as folder:
+        # what was compiled for an earlier run would make the first call look cheap
+        os.environ.update(TORCHINDUCTOR_CACHE_DIR=folder, TRITON_CACHE_DIR=os.path.join(folder, "triton"))
+        for task in tasks:
+            report.at(task[1] or "the device", WORDS[task[0]])
+            answer = _answer(report, task, device, workload, rounds_plan)
+            report.result(task, asdict(answer))
+            if answer.status != "ok":
+                _still_answers(device)
+
+
+def _still_answers(device: str) -> None:
+    try:
+        operands.synchronize(device)
+    except RuntimeError as error:
+        raise rounds.Poisoned(str(error).splitlines()[0]) from error
 
 
 def _answer(report: Report, task: Task, device: str, workload: Workload, rounds_plan: rounds.Plan) -> Answer:
@@ -107,9 +121,31 @@ def _answer(report: Report, task: Task, device: str, workload: Workload, rounds_
     began, value = time.perf_counter(), None
     with listening() as heard:
         if name == "compiled":
+            _prefetch_compiler()
             value = rounds.measure(report, rounds_plan)
+        elif name == "profiler":
+            profiling.start(device, workload, _prefetch_compiler if rounds_plan.variants else None)
         elif variant is None:
             value = DEVICE_TASKS[name](device, workload)
         else:
             value = VARIANT_TASKS[name](variant_room.load((variant,))[0], device, workload)
-    return Answer(value, heard.status, heard.reason, time.perf_counter() - began)
+    return Answer(plain(value), heard.status, heard.reason, time.perf_counter() - began)
+
+
+def _prefetch_compiler() -> None:
+    """Imports what `torch.compile` needs (seconds), and keeps it to one process.
+
+    Its pool of helpers would still be importing torch while the compiled forward is timed.
+    """
+    try:
+        for name in ("torch._dynamo", "torch._inductor.compile_fx"):
+            importlib.import_module(name)
+        importlib.import_module("torch._inductor.config").compile_threads = 1
+    except Exception:  # noqa: BLE001 - compiling will fail as well, and say why
+        return
+
+
+def count(report: Report, variant_ids: tuple[str, ...], device: str, workload: Workload, mode: str) -> counters.Outcome:
+    """Hardware counters, taken by a tool that runs the forwards itself; this process stays off the GPU."""
+    report.at("all variants", "hardware counters")
+    return counters.measure(variant_ids, device, workload, mode=mode)

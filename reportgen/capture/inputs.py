@@ -28,9 +28,8 @@ def input_sets(operand_bytes: int, cache_bytes: int | None) -> int | None:
 
 def new_shape(workload: Workload) -> Workload:
     """The workload with three quarters of its sequence (in steps of 8): a shape nothing has seen yet."""
-    sequence = workload.sequence * 3 // 4
-    sequence = sequence // 8 * 8 if sequence >= 8 else sequence + 1
-    return replace(workload, name=f"{workload.name}-new-shape", sequence=sequence)
+    shorter = workload.sequence * 3 // 4 // 8 * 8
+    return replace(workload, name=f"{workload.name}-new-shape", sequence=shorter or workload.sequence + 1)
 
 
 @dataclass(frozen=True)

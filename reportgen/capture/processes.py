@@ -10,13 +10,18 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import tempfile
+import threading
 import traceback
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Any, Callable
 
 PATIENCE = 300.0
 """Seconds without a sign of life after which a child is given up."""
 TICK = 0.5
+PARTING = 10.0
+"""Seconds that a child has to end after it has answered; taking a GPU context down takes a while."""
 
 At = Callable[[str, str], None]
 
@@ -24,7 +29,8 @@ At = Callable[[str, str], None]
 class ChildFailed(Exception):
     """A child raised or died.
 
-    reason: one line for a person; detail: the child's traceback, or `""` where it just died
+    reason: one line for a person
+    detail: the child's traceback, or the end of what it wrote to standard error
     subject, phase: what it said it was doing
     """
 
@@ -63,28 +69,63 @@ def run(target: Callable[..., Any], args: tuple[Any, ...] = (), *, at: At | None
     Raises:
         ChildFailed: the child raised, died, or gave no sign for `patience` seconds.
     """
+    context = _context()
+    ours, theirs = context.Pipe(duplex=False)
+    with tempfile.TemporaryDirectory() as folder:
+        said = Path(folder) / "said"
+        child = context.Process(target=_child, args=(theirs, str(said), target, args), daemon=True)
+        grace = 0.0
+        try:
+            child.start()
+            theirs.close()
+            value = _listen(ours, child, at or _ignore, result or _ignore, patience)
+            grace = PARTING
+            return value
+        except ChildFailed as failure:
+            failure.detail = failure.detail or _tail(said)
+            raise
+        finally:
+            ours.close()
+            _end(child, grace)
+
+
+def _context() -> Any:
+    """The way to make processes; the fork server, if it is the way, is running when this returns.
+
+    The server is started with Ctrl-C ignored: it is the parent that ends its children, and a
+    server interrupted while it imports torch would print its stack over the parent's message.
+    """
     context = multiprocessing.get_context(start_method())
     if start_method() == "forkserver":
+        from multiprocessing import forkserver
+
         context.set_forkserver_preload(["torch"])
-    ours, theirs = context.Pipe(duplex=False)
-    child = context.Process(target=_child, args=(theirs, target, args), daemon=True)
+        ours = threading.current_thread() is threading.main_thread()
+        former = signal.signal(signal.SIGINT, signal.SIG_IGN) if ours else None
+        try:
+            forkserver.ensure_running()
+        finally:
+            if ours:
+                signal.signal(signal.SIGINT, former)
+    return context
+
+
+def _end(child: Any, grace: float) -> None:
+    """Waits `grace` seconds for the child to go, then makes it go."""
+    if child.pid is None:
+        return
+    child.join(grace)
+    if child.exitcode is None:
+        child.kill()
+        child.join()
+
+
+def _tail(file: Path, lines: int = 20) -> str:
+    """The last lines that the child wrote to its standard error; libraries say there why they died."""
     try:
-        child.start()
-        theirs.close()
-        return _listen(ours, child, at or _ignore, result or _ignore, patience)
-    finally:
-        ours.close()
-        if child.pid is not None:
-            child.join(timeout=10 if child.exitcode is None and not _failing() else 0)
-            if child.exitcode is None:
-                child.kill()
-                child.join()
-
-
-def _failing() -> bool:
-    import sys
-
-    return sys.exc_info()[0] is not None
+        return "\n".join(file.read_text(encoding="utf-8", errors="replace").splitlines()[-lines:])
+    except OSError:
+        return ""
 
 
 def _ignore(*_: Any) -> None:
@@ -127,8 +168,13 @@ def _death(exitcode: int | None) -> str:
     return f"the process ended with status {exitcode}"
 
 
-def _child(line: Connection, target: Callable[..., Any], args: tuple[Any, ...]) -> None:
+def _child(line: Connection, said: str, target: Callable[..., Any], args: tuple[Any, ...]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the parent, which ends us
+    # the profiler and the CUDA libraries write to the descriptor itself, across the progress line
+    try:
+        os.dup2(os.open(said, os.O_WRONLY | os.O_CREAT, 0o600), 2)
+    except OSError:
+        os._exit(1)  # the parent has gone and taken the folder along
     try:
         line.send(("done", target(Report(line), *args)))
     except BrokenPipeError:

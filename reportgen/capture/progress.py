@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import TextIO
+from typing import Callable, TextIO
 
 WIDTH = 78
 
@@ -12,59 +12,65 @@ WIDTH = 78
 class Progress:
     """Shows variant, phase and time left.
 
-    The plan is in expected seconds; what has been done so far corrects the estimate. On a terminal
-    one line is rewritten; elsewhere each new stage gets a line of its own.
+    The plan says how many stages of each kind there will be and what one is expected to take; the
+    stages that have ended correct it. On a terminal one line is rewritten; elsewhere each new
+    stage gets a line of its own.
     """
 
-    def __init__(self, stream: TextIO | None = None, clock=time.monotonic) -> None:
+    def __init__(self, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic) -> None:
         self._stream = sys.stderr if stream is None else stream
         self._clock = clock
         self._terminal = self._stream.isatty()
-        self._began = clock()
-        self._planned = 0.0
-        self._done = 0.0
-        self._stage = ""
+        self._stages_left: dict[str, int] = {}
+        self._expected: dict[str, float] = {}
+        self._taken: dict[str, list[float]] = {}
+        self._kind, self._title, self._began = "", "", 0.0
         self._shown = ""
 
-    def plan(self, seconds: float) -> None:
-        """Adds work that is expected to take this long."""
-        self._planned += seconds
+    def plan(self, kind: str, stages: int, seconds: float) -> None:
+        """There will be so many stages of this kind; one is expected to take so many seconds."""
+        self._stages_left[kind], self._expected[kind] = stages, seconds
 
-    def done(self, seconds: float) -> None:
-        """Work that was planned with so many seconds has ended."""
-        self._done += seconds
+    def stage(self, kind: str, title: str) -> None:
+        """A stage begins: `timing`, `timing, process 2 of 7`."""
+        self._kind, self._title, self._began = kind, title, self._clock()
+        if self._terminal:
+            self.at("", "")
+        else:
+            self._stream.write(f"{title}{self._left()}\n")
+            self._stream.flush()
 
-    def stage(self, name: str) -> None:
-        """A new stage: `timing, process 2 of 7`."""
-        self._stage = name
-        if not self._terminal:
-            self._write_line(f"{name}{self._left()}")
+    def done(self) -> None:
+        """The stage has ended."""
+        self._taken.setdefault(self._kind, []).append(self._clock() - self._began)
+        self._stages_left[self._kind] = max(0, self._stages_left.get(self._kind, 0) - 1)
+        self._kind = ""
 
     def at(self, subject: str, phase: str) -> None:
         """What is being done within the stage; shown on a terminal only."""
         if self._terminal:
-            self._rewrite(f"{self._stage}: {subject}, {phase}{self._left()}")
+            doing = f": {subject}, {phase}" if subject else ""
+            self._rewrite(f"{self._title}{doing}{self._left()}")
 
     def end(self) -> None:
         """Clears the line that renews itself."""
         if self._terminal:
             self._rewrite("")
 
-    def seconds_left(self) -> float | None:
-        """Expected seconds until the plan is done, or `None` while nothing is known."""
-        remaining = self._planned - self._done
-        if remaining <= 0:
-            return None
-        pace = (self._clock() - self._began) / self._done if self._done else 1.0
-        return remaining * min(max(pace, 0.2), 5.0)
+    def seconds_left(self) -> float:
+        """Expected seconds until every planned stage has ended."""
+        left = 0.0
+        for kind, stages in self._stages_left.items():
+            taken = self._taken.get(kind)
+            each = sum(taken) / len(taken) if taken else self._expected[kind]
+            left += stages * each
+            if kind == self._kind and stages:
+                left -= min(each, self._clock() - self._began)
+        return left
 
     def _left(self) -> str:
         left = self.seconds_left()
-        return "" if left is None else f" (about {left:.0f} s left)"
-
-    def _write_line(self, text: str) -> None:
-        self._stream.write(text + "\n")
-        self._stream.flush()
+        return f" (about {left:.0f} s left)" if left >= 0.5 else ""
 
     def _rewrite(self, text: str) -> None:
         text = text[:WIDTH]
@@ -77,7 +83,10 @@ class Progress:
 class Silent(Progress):
     """Says nothing."""
 
-    def stage(self, name: str) -> None:
+    def stage(self, kind: str, title: str) -> None:
+        return None
+
+    def done(self) -> None:
         return None
 
     def at(self, subject: str, phase: str) -> None:

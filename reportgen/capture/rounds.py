@@ -202,8 +202,6 @@ class _Process:
         with listening() as heard:
             blocks = {(name, layers): self.bench.chain(_step(self.variants[name], k, v, mask), q, layers)
                       for name in CHAINED for layers in LAYERS}
-            for block in blocks.values():
-                block()
             found: dict[tuple[str, int], list[float]] = {key: [] for key in blocks}
             for _ in range(CHAIN_REPEATS):
                 for key, block in blocks.items():
@@ -247,7 +245,6 @@ def _undisturbed(device: str) -> Iterator[None]:
     """
     pin = device != "cpu" and hasattr(os, "sched_setaffinity")
     allowed = os.sched_getaffinity(0) if pin else set()
-    gc.collect()
     gc.disable()
     try:
         if pin:

@@ -24,8 +24,9 @@ from .progress import Progress, Silent
 ROUNDS = 3
 GPU_SETTLE, CPU_SETTLE = 0.25, 0.15
 COMPILE_PATIENCE = 300.0
-EXPECTED_SECONDS = {"survey": 5.0, "timing": 3.0, "evidence": 20.0}
-"""What the stages take on a fast GPU; only the progress line uses them."""
+EXPECTED_SECONDS = {"cuda": {"survey": 5.0, "timing": 3.5, "evidence": 25.0, "counters": 12.0},
+                    "cpu": {"survey": 3.0, "timing": 2.0, "evidence": 3.0, "counters": 0.0}}
+"""What a stage takes on a fast GPU and on a laptop; only the progress line uses them."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class CaptureRequest:
     workload: `None` takes the device's default (see `evidence.default_workload`)
     processes: fresh timing processes; fewer than seven decide no claim
     variants: ids, or `None` for all
-    counters: `auto`, `on` or `off`; hardware counters are taken by another room
+    counters: `auto`, `on` or `off`: hardware counters (see `counters.measure`)
     quick: one round, no forward-and-backward, nothing compiled: to see that the line works
     """
 
@@ -73,18 +74,20 @@ class _Capture:
     def __init__(self, request: CaptureRequest, progress: Progress) -> None:
         self.request, self.progress = request, progress
         self.variants = variant_room.load()
+        variant_room.load(request.variants)  # names that are unknown are refused before anything runs
         self.phases: dict[str, float] = {}
         self.timed = assemble.Timed()
         self.answers: dict[tuple[str, str | None], dict[str, Any]] = {}
 
     def run(self) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
         began, started = time.perf_counter(), datetime.now(timezone.utc)
-        self.progress.plan(sum(EXPECTED_SECONDS.values()) + (self.request.processes - 1) * EXPECTED_SECONDS["timing"])
+        self._announce(self.request.device or "cuda", surveys=1)
         survey = self._survey()
+        self._announce(survey["device"], surveys=0)
         plan = self._plan(survey)
         self._time(plan)
         compiled = self._evidence(survey, plan)
-        self._drop_if_nothing_ran()
+        counted, uncounted = self._count(survey, plan)
         data = assemble.document(survey, self.request.label, started.strftime("%Y-%m-%dT%H:%M:%SZ"), __version__)
         traces = {variant.id: self.answers["trace", variant.id]["value"] for variant in self.variants
                   if self._value("trace", variant.id)}
@@ -101,25 +104,31 @@ class _Capture:
             variants={variant.id: assemble.variant_entry(variant, compiled if variant.slow_start else self.timed, self.answers, skipped.get(variant.id))
                       for variant in self.variants},
             phases={name: round(seconds, 3) for name, seconds in self.phases.items()},
-            counters=None,
-            counters_reason=None,
+            counters=counted,
+            counters_reason=uncounted,
         )
+        _refuse_if_nothing_ran(data["variants"])
         kept = {name: trace for name, trace in traces.items() if data["variants"][name]["status"] == "ok"}
         return data, kept
 
     def _value(self, task: str, variant: str | None) -> Any:
         return self.answers.get((task, variant), {}).get("value")
 
+    def _announce(self, device: str, surveys: int) -> None:
+        stages = {"survey": surveys, "timing": self.request.processes, "evidence": 1, "counters": 0 if self.request.counters == "off" else 1}
+        for kind, seconds in EXPECTED_SECONDS["cpu" if device == "cpu" else "cuda"].items():
+            self.progress.plan(kind, stages[kind], seconds)
+
     @contextmanager
-    def _stage(self, name: str, title: str, expected: float) -> Iterator[None]:
-        self.progress.stage(title)
+    def _stage(self, name: str, title: str) -> Iterator[None]:
+        self.progress.stage(name, title)
         began = time.perf_counter()
         yield
         self.phases[name] = self.phases.get(name, 0.0) + time.perf_counter() - began
-        self.progress.done(expected)
+        self.progress.done()
 
     def _survey(self) -> dict[str, Any]:
-        with self._stage("survey", "importing torch, looking at the device", EXPECTED_SECONDS["survey"]):
+        with self._stage("survey", "importing torch, looking at the device"):
             try:
                 found = processes.run(evidence.survey, (self.request.device, self.request.workload), at=self.progress.at)
             except ChildFailed as failure:
@@ -151,8 +160,8 @@ class _Capture:
 
     def _time(self, plan: rounds.Plan) -> None:
         """The timing processes one after another; a variant that fails in one is left out of the rest."""
-        for number in range(self.request.processes):
-            with self._stage("timing", f"timing, process {number + 1} of {self.request.processes}", EXPECTED_SECONDS["timing"]):
+        for number in range(self.request.processes if plan.variants else 0):
+            with self._stage("timing", f"timing, process {number + 1} of {self.request.processes}"):
                 self.timed.processes.append(self._one_process(replace(plan, process=number)))
 
     def _one_process(self, plan: rounds.Plan) -> dict[str, Any]:
@@ -174,10 +183,10 @@ class _Capture:
         slow = [variant.id for variant in self.variants if variant.slow_start and variant.id not in self._skipped(device)]
         named = [name for name in plan.variants if name not in self.timed.failures]
         tasks: list[evidence.Task] = [("ceilings", None)]
-        tasks += [(task, name) for name in named for task in ("numerics", "masked_row", "memory")]
         if not self.request.quick:
             tasks += [("training", name) for name in named]
-        tasks += [("trace", name) for name in named]
+        tasks += [(task, name) for name in named for task in ("numerics", "masked_row", "memory")]
+        tasks += [("profiler", None), *(("trace", name) for name in named)]
         if device != "cpu" and not self.request.quick:
             tasks += [("training_kernels", name) for name in named]
         tasks += [("probes", None)]
@@ -189,7 +198,7 @@ class _Capture:
         tasks = self._tasks(device, plan)
         slow = tuple(dict.fromkeys(name for task, name in tasks if task == "compiled"))
         arguments = (device, survey["workload"], replace(plan, variants=slow, process=self.request.processes, chains=False))
-        with self._stage("evidence", "traces, accuracy, memory, ceilings", EXPECTED_SECONDS["evidence"]):
+        with self._stage("evidence", "traces, accuracy, memory, ceilings"):
             self._do(tasks, arguments)
         return self._compiled(slow)
 
@@ -220,10 +229,22 @@ class _Capture:
                 timed.failures.update(answer["value"]["failures"])
         return timed
 
-    def _drop_if_nothing_ran(self) -> None:
-        if not any(self.timed.samples(variant.id) for variant in self.variants) and self.request.variants != ("naive_compiled",):
-            reasons = "; ".join(f"{name}: {failure['reason']}" for name, failure in self.timed.failures.items())
-            raise CaptureFailed(f"no variant ran ({reasons})", cure="the former run is untouched; see the reasons above")
+    def _count(self, survey: dict[str, Any], plan: rounds.Plan) -> tuple[Any, str | None]:
+        """Hardware counters of the variants that ran, or why there are none."""
+        if self.request.quick:
+            return None, "not taken in a quick run"
+        ran = tuple(name for name in plan.variants if self.timed.samples(name))
+        with self._stage("counters", "hardware counters"):
+            try:
+                return processes.run(evidence.count, (ran, survey["device"], survey["workload"], self.request.counters), at=self.progress.at)
+            except ChildFailed as failure:
+                return None, f"taking them failed: {failure.reason}"
+
+
+def _refuse_if_nothing_ran(variants: dict[str, Any]) -> None:
+    if not any(entry["status"] == "ok" for entry in variants.values()):
+        reasons = "; ".join(f"{name}: {entry['reason']}" for name, entry in variants.items() if entry["reason"] != assemble.NOT_ASKED)
+        raise CaptureFailed(f"no variant ran ({reasons})", cure="the former run is untouched; see the reasons above")
 
 
 def available_processors() -> int:

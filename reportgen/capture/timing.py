@@ -21,7 +21,8 @@ AIM_SECONDS = 0.006
 MOST_FORWARDS = 1000
 MOST_LAUNCHES = 500
 """Deeper queues make the host wait for the GPU, and host time would be GPU time."""
-MOST_CALLS = 25
+LEAST_CALLS, MOST_CALLS = 10, 25
+FILL = 3
 AGREEMENT = 0.01
 SLEEP_CYCLES_PER_SECOND = 2_000_000_000
 """At least the SM clock of any GPU so far: a sleep of this many cycles lasts a second or more."""
@@ -38,9 +39,13 @@ def forwards_per_graph(seconds: float, sets: int = 1) -> int:
     return ceil(wanted / sets) * sets
 
 
-def calls_per_block(launches: int) -> int:
-    """Calls in one block of host time, at most 500 launches in all."""
-    return max(1, min(MOST_CALLS, MOST_LAUNCHES // max(launches, 1)))
+def calls_per_block(launches: int, seconds: float = 0.0) -> int:
+    """Calls in one block of host time: at most 500 launches, and 20 ms of work to wait for afterwards.
+
+    seconds: GPU time of a call. Ten calls at least, where 500 launches allow.
+    """
+    enough = MOST_CALLS if seconds <= 0 else max(LEAST_CALLS, int(ENOUGH_SECONDS / seconds))
+    return max(1, min(MOST_CALLS, enough, MOST_LAUNCHES // max(launches, 1)))
 
 
 def repeats(seconds: float, budget: float = 0.015, most: int = 5) -> int:
@@ -183,7 +188,7 @@ class GpuBench:
         estimate = self._queued(call, 5, host)
         # a call that waits for the GPU cannot be queued; its wall time is the best guess of its length
         forwards = forwards_per_graph(max(estimate or host, 1e-6), sets or 1)
-        calls = calls_per_block(launches)
+        calls = calls_per_block(launches, estimate or host)
         blocks, timer, note = self._gpu_blocks(call, sets, forwards, launches, host)
         blocks["wall_time"] = self._wall(lambda turn: call(0), forwards)
         blocks["host_time"] = self._host(lambda turn: call(0), calls)
@@ -271,7 +276,7 @@ class GpuBench:
         """Eager forwards back to back behind a few that fill the queue, from their end to the last one's."""
         def block() -> float:
             start, end = self._events()
-            for turn in range(max(3, count // 8)):
+            for turn in range(FILL):
                 call(turn)
             start.record()
             for turn in range(count):
