@@ -130,8 +130,8 @@ def _whisker(ax: Axes, low: float, high: float, y: float, colour: str = style.IN
 
 
 def _reference(ax: Axes, x: float, y: float) -> None:
-    ax.plot([x, x], [y - 15, y + 15], color=style.PAPER, linewidth=6, zorder=3)
-    ax.plot([x, x], [y - 15, y + 15], color=style.INK, linewidth=3, zorder=4)
+    ax.plot([x, x], [y - 12, y + 12], color=style.PAPER, linewidth=6, zorder=3)
+    ax.plot([x, x], [y - 12, y + 12], color=style.INK, linewidth=3, zorder=4)
 
 
 def _reference_key(ax: Axes, label: str, y: float) -> None:

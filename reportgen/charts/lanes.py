@@ -26,23 +26,40 @@ def lanes(data: Any) -> Figure:
     key = 24 if activities else 0
     cpu = style.MARGIN + key + 24
     gpu = cpu + depths * (BAR + 2) + 52
-    height = gpu + (BAR + 30 if activities else 0) + 30
+    width = style.WIDTH - 2 * style.MARGIN
+    names = _names([str(a[0]) for a in activities], width)
+    bottom = gpu + (BAR + 24 if activities else 0)
+    height = bottom + 34 + 22 * len(names)
     figure = style.canvas(height)
     ax = style.paper(figure)
-    width = style.WIDTH - 2 * style.MARGIN
     last = max([op[1] + op[2] for op in ops] + [a[2] + a[3] for a in activities] + [1e-3])
     scale = width / style.step_above(last, (1, 1.2, 1.4, 1.6, 1.8, 2, 2.5, 3, 3.5, 4, 4.5, 5, 6, 7, 8, 9, 10))
     if kinds:
         style.legend(ax, [(kind, *KINDS[kind]) for kind in kinds], style.MARGIN, style.MARGIN, width)
-    _time(ax, width / scale, scale, cpu, height - 30)
+    _time(ax, width / scale, scale, cpu, bottom)
     ax.text(style.MARGIN, cpu - 12, "CPU: ops, outermost first", fontsize=style.SMALL, color=style.MUTED, va="center", ha="left")
     _ops(ax, ops, cpu, scale)
     _launches(ax, data["launches"], cpu + depths * (BAR + 2) + 4, scale)
     if activities:
-        ax.text(style.MARGIN, gpu - 12, "GPU: activities, numbered as in the table", fontsize=style.SMALL, color=style.MUTED, va="center", ha="left", zorder=4,
+        ax.text(style.MARGIN, gpu - 12, "GPU: activities, in order of launch", fontsize=style.SMALL, color=style.MUTED, va="center", ha="left", zorder=4,
                 bbox={"facecolor": style.PAPER, "edgecolor": "none", "pad": 2})
         _activities(ax, activities, gpu, scale)
+    for index, line in enumerate(names):
+        ax.text(style.MARGIN, bottom + 42 + 22 * index, line, fontsize=style.SMALL, color=style.INK, va="center", ha="left")
     return figure
+
+
+def _names(labels: Sequence[str], width: float) -> list[str]:
+    """`1 matmul · 2 scale · …` in lines: what each number is, so that the picture can be read without the table."""
+    lines: list[str] = []
+    for index, label in enumerate(labels):
+        entry = f"{index + 1} {label}"
+        trial = f"{lines[-1]}  ·  {entry}" if lines else entry
+        if lines and style.text_width(trial, style.SMALL) <= width:
+            lines[-1] = trial
+        else:
+            lines.append(style.fitted(entry, width, style.SMALL))
+    return lines
 
 
 def _time(ax: Axes, end: float, scale: float, top: float, bottom: float) -> None:

@@ -54,6 +54,11 @@ def _plain(text: str) -> str:
     return re.sub(r"(?<!\w)_|_(?!\w)", r"\\_", html.escape(text, quote=False))
 
 
+def heading(text: str) -> str:
+    """A sentence as a heading: without its full stop."""
+    return sentence(text).rstrip(".")
+
+
 def us(value: Estimate | float | None) -> str:
     """A median in µs without its unit, for a column whose head carries it."""
     if value is None:
@@ -72,5 +77,5 @@ def ratio_interval(value: Estimate) -> str:
 
 
 def dims(value: tuple[int, ...] | None) -> str | None:
-    """`2 × 66 × 1`: a grid or a block."""
-    return None if value is None else " × ".join(str(v) for v in value)
+    """`2×66×1`: a grid or a block, in one word so that no cell breaks inside it."""
+    return None if value is None else "×".join(str(v) for v in value)

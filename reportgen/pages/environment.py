@@ -10,7 +10,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from .. import published, tables, units
 from ..workload import ARTICLE
-from .cells import Badge, sentence
+from .cells import Badge, heading, sentence
 from .site import MARKER, root
 
 TEMPLATES = Path(__file__).resolve().parent.parent / "templates"
@@ -22,7 +22,7 @@ def environment() -> Environment:
     env = Environment(loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, autoescape=False,
                       trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True, newline_sequence="\n")
     env.filters.update(code=tables.code, prose=tables.prose, text=units.text, table=tables.markdown,
-                       badge=lambda verdict: str(Badge(verdict)), sentence=sentence,
+                       badge=lambda verdict: str(Badge(verdict)), sentence=sentence, heading=heading,
                        seconds=lambda v: units.text(None if v is None else units.Seconds(v)),
                        bytes=lambda v: units.text(None if v is None else units.Bytes(v)),
                        percent=lambda v: units.text(None if v is None else units.Percent(v)),

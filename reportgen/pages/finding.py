@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..facts import RunFacts
-from ..findings.base import Claim, Finding, Outcome
+from ..findings.base import Chart, Claim, Finding, Outcome
 from ..tables import Link, Table, columns
 from .cells import Badge, Sentence
 from .environment import page
@@ -40,8 +40,13 @@ def said(site: Site, facts: RunFacts, finding: Finding) -> list[Said]:
 def evidence(site: Site, facts: RunFacts, finding: Finding, at: str) -> str:
     """Claims with their outcomes, then tables, then charts, as Markdown for the page `at`."""
     shown = site.evidence[facts.slot][finding.slug]
-    charts = [site.chart(facts, chart, at) for chart in shown.charts]
+    charts = [site.chart(facts, _named(chart, finding), at) for chart in shown.charts]
     return page("evidence.md.j2", at, said=said(site, facts, finding), tables=shown.tables, charts=charts).strip("\n")
+
+
+def _named(chart: Chart, finding: Finding) -> Chart:
+    """The chart with its finding's slug in its name: names are unique on a page only, and a run's charts share a folder."""
+    return chart if chart.name.startswith(finding.slug) else replace(chart, name=f"{finding.slug}-{chart.name}")
 
 
 def advice(site: Site, facts: RunFacts, finding: Finding) -> list[str]:

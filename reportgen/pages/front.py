@@ -18,9 +18,9 @@ def index(site: Site) -> str:
     """`index.md`: what this is, who wins, what to change, the four tables, the verdicts."""
     facts = site.featured
     picture = pictures.overview(facts)
-    sentences = [text for text in (lead.winner(facts), lead.wall(facts), lead.cpu_cost(facts), lead.first_call(facts), lead.default_backend(facts)) if text]
+    sentences = [text for text in (lead.wall(facts), lead.cpu_cost(facts), lead.first_call(facts), lead.default_backend(facts)) if text]
     return page("index.md.j2", INDEX, site=site, device=device_name(facts), folder=f"runs/{facts.slot}/index.md", introduction=lead.introduction(facts),
-                sentences=sentences, advice=lead.advice(site, facts), overview=site.chart(facts, picture, INDEX) if picture else "",
+                winner=lead.winner(facts), sentences=sentences, advice=lead.advice(site, facts), overview=site.chart(facts, picture, INDEX) if picture else "",
                 kernel_counts=summaries.kernel_counts(facts), slowdown=summaries.slowdown(facts), cpu_bill=summaries.cpu_bill(facts),
                 occupancy=summaries.occupancy_steps(facts), occupancy_missing=summaries.occupancy_missing(facts), board=board.board(site, facts, INDEX),
                 tally=board.tally(site, facts), devices=board.devices(site))

@@ -6,7 +6,6 @@ No sentence is typed for a device. Every function returns an empty string where 
 from __future__ import annotations
 
 from ..facts import SIX, RunFacts, VariantFacts
-from ..findings.base import Outcome
 from ..statistics import Estimate, compare
 from ..units import Ratio, Seconds, listed
 from .site import Site, device_name, software
@@ -86,7 +85,7 @@ def first_call(facts: RunFacts) -> str:
     assert worst.first_call and worst.host_time
     if worst.first_call.median < 20 * worst.host_time.median:
         return ""
-    return f"The first call at a new shape is another matter: {Seconds(worst.first_call.median)} for {worst.title}."
+    return f"The first call in a process is another matter: {Seconds(worst.first_call.median)} for {worst.title}."
 
 
 def default_backend(facts: RunFacts) -> str:
@@ -110,16 +109,19 @@ def introduction(facts: RunFacts) -> str:
     return f"{device_name(facts)}, {software(facts)}; {facts.workload.describe()}."
 
 
+ACTIONABLE = ("flash-fastest", "sdpa-pin", "cudnn-cpu-cost", "math-slower", "memcpy-hidden", "math-mask-rebuilt", "math-safe-softmax")
+"""The claims whose advice a busy engineer can act on today, in that order; the rest is on the findings' pages."""
+
+
 def advice(site: Site, facts: RunFacts) -> list[tuple[str, str, str]]:
-    """What to change in one's code: (advice, finding's title, page), each sentence once, in the findings' order."""
-    said, out = set(), []
-    for finding in site.findings:
-        for claim in finding.claims:
-            outcome: Outcome = site.outcomes[facts.slot][claim.id]
-            if outcome.advice and outcome.advice not in said:
-                said.add(outcome.advice)
-                out.append((outcome.advice, finding.title, f"findings/{finding.slug}.md"))
-    return out
+    """What to change in one's code: (advice, finding's title, page), each sentence once."""
+    outcomes = site.outcomes[facts.slot]
+    out: dict[str, tuple[str, str, str]] = {}
+    for claim in ACTIONABLE:
+        if claim in outcomes and outcomes[claim].advice:
+            finding = site.finding_of(claim)
+            out.setdefault(outcomes[claim].advice, (outcomes[claim].advice, finding.title, f"findings/{finding.slug}.md#{claim}"))
+    return list(out.values())
 
 
 def _times(least: Estimate, other: Estimate) -> Ratio:

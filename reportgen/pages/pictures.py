@@ -28,7 +28,7 @@ def overview(facts: RunFacts) -> Chart | None:
         data["reference_label"] = f"the article, on its {published.load()['device']['name']}"
     times = listed([f"{v.title} {Seconds(t.median)}" for v, t in known])
     name = QUANTITIES[quantity]
-    caption = f"{name[0].upper()}{name[1:]} of one forward. The line through a bar joins the fastest and the slowest process."
+    caption = f"{name[0].upper()}{name[1:]} of one forward; whiskers, where wide enough to be seen, span the processes."
     return Chart("overview", "bars", data, f"{name} of one forward on {device_name(facts)}: {times}.", caption)
 
 
@@ -38,12 +38,12 @@ def lanes(variant: VariantFacts) -> Chart | None:
         return None
     data = {"ops": [(op.name, op.start * US, op.duration * US, depth) for op, depth in _depths(variant.ops)],
             "launches": [a.launch_start * US for a in variant.activities],
-            "activities": [(a.short, a.kind, a.start * US, a.duration * US, a.launch_start * US) for a in variant.activities]}
+            "activities": [(a.role, a.kind, a.start * US, a.duration * US, a.launch_start * US) for a in variant.activities]}
     top = sum(1 for _, depth in _depths(variant.ops) if depth == 0)
     gpu = f"the GPU runs {plural(len(variant.activities), 'activity', 'activities')}" if variant.activities else "no GPU lane was recorded"
     return Chart(f"lanes-{variant.id}", "lanes", data,
                  f"One forward of {variant.title}: the CPU dispatches {plural(len(variant.ops), 'op')}, {top} at the top level; {gpu}.",
-                 "One forward under the profiler. Numbers are those of the table of activities. Gaps between activities are mostly the profiler's doing.")
+                 "One forward under the profiler. Gaps between activities are mostly the profiler's doing.")
 
 
 def _depths(ops: tuple[OpFacts, ...]) -> list[tuple[OpFacts, int]]:

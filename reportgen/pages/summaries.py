@@ -8,6 +8,7 @@ from ..statistics import Estimate, compare
 from ..tables import Link, Table, columns
 from ..units import Count, Percent, Ratio, Seconds
 from .cells import interval, ratio_interval, sentence, us
+from .site import RECORDED_BEFORE
 
 SHOWN_OCCUPANCY = ("sdpa_flash", "sdpa_cudnn")
 
@@ -87,7 +88,8 @@ def occupancy_steps(facts: RunFacts, names: tuple[str, ...] = SHOWN_OCCUPANCY) -
         kernel = main_kernel(variant)
         if variant is None or kernel is None or kernel.occupancy is None:
             continue
-        rows: list[tuple[object, ...]] = [(step.what, step.expression, _result(step.result)) for step in kernel.occupancy.steps]
+        rows: list[tuple[object, ...]] = [(step.what, step.expression, _result(step.result)) for step in kernel.occupancy.steps
+                                          if not step.what.startswith("theoretical occupancy")]
         rows.append(("theoretical occupancy", f"{kernel.occupancy.resident_warps} of {kernel.occupancy.max_warps} warps", Percent(kernel.occupancy.theoretical)))
         if kernel.counters and kernel.counters.theoretical_pct is not None:
             rows.append(("the hardware's own value", "Nsight Compute", Percent(kernel.counters.theoretical_pct)))
@@ -164,6 +166,8 @@ def _result(value: int | float | None) -> object:
 def _why_not(variant: VariantFacts | None) -> str:
     if variant is None:
         return "This run was recorded before one of these variants was added."
+    if variant.status == RECORDED_BEFORE:
+        return sentence(f"{variant.title}: {variant.reason}.")
     return sentence(f"{variant.title}: {variant.status}. {variant.reason or ''}")
 
 

@@ -59,7 +59,7 @@ def activities(variant: VariantFacts) -> Table:
         size = a.shared_memory if a.kind == "kernel" else a.bytes
         rows.append((index + 1, a.kind, a.role, Code(a.short), Code(a.op or ""), Code(a.launch_api), us(a.duration), dims(a.grid), dims(a.block),
                      a.registers, size, a.decoded.tensor_cores if a.decoded else None, occupancy, field))
-    return Table(columns("#", "Kind", "Role", "Name", "Op", "Launched by", "#Duration (µs)", "Grid", "Block", "#Registers per thread",
+    return Table(columns("#No.", "Kind", "Role", "Name", "Op", "Launched by", "#Duration (µs)", "Grid", "Block", "#Registers per thread",
                          "#Shared memory (B), or bytes moved", "Tensor Cores", "#Occupancy, worked out", "#Profiler's field"), tuple(rows))
 
 
