@@ -1,0 +1,462 @@
+"""Pages: what runs render to, that nothing else decides it, and that both renderers can read it."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import variants
+from builders import activity, estimate, facts, no_lane, unavailable, variant, without
+from reportgen import pages
+from reportgen.facts import RunFacts, VariantFacts
+from reportgen.findings.base import Because, Case, Chart, Claim, Evidence, Finding, decide
+from reportgen.pages import compare, front, lead, navigation, site, summaries, tree
+from reportgen.pages.cells import dims, heading, sentence
+from reportgen.pages.environment import environment
+from reportgen.tables import Code, Table, columns, markdown
+from reportgen.units import Seconds
+
+ROOT = Path(__file__).resolve().parent.parent
+GOLDEN = Path(__file__).parent / "golden"
+DEVICES = ("h200", "a100", "t4", "rtx4090", "b200", "mi300x", "cpu")
+
+
+def _flash(run: RunFacts):
+    if not run.has_gpu_lane or not run.ok("sdpa_flash"):
+        return decide("no-lane")
+    return decide("measured", time=Seconds(run.variants["sdpa_flash"].gpu_time.median), small=True)
+
+
+def _evidence(run: RunFacts) -> Evidence:
+    if not run.has_gpu_lane:
+        return Evidence()
+    table = Table(columns("Name", "#Kernels"), ((Code("a|b<float>`c"), run.variants["sdpa_flash"].kernels),), "What flash runs.")
+    chart = Chart("times", "bars", {"labels": ["flash"], "values": [93.0], "unit": "µs"}, "Flash [here] takes 93.0 µs.", "Flash alone.")
+    return Evidence((table,), (chart,))
+
+
+CLAIM = Claim("a-claim", "Flash runs `masked_fill_` never.", _flash, {
+    "measured": Case("holds", "Flash takes {time}, and _safe_softmax is not there.", (Because("small", "It is small."),), (Because("small", "One shape only."),), "Use it | now."),
+    "no-lane": Case("not measurable", "Not measurable: no lane."),
+})
+STUB = Finding("a-finding", "A finding", "Does it run?", (CLAIM,), _evidence)
+
+
+@pytest.fixture(autouse=True)
+def stub_template(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Golden pages depend on one small finding of their own, not on the prose of the real ones."""
+    from jinja2 import ChoiceLoader, DictLoader
+
+    template = ('{% extends "finding.md.j2" %}{% block predict %}Guess.{% endblock %}{% block mechanism %}It works by {{ published.math_slowdown }}.{% endblock %}'
+                '{% block code %}```python\nx = 1\n```{% endblock %}{% block measured %}By trace.{% endblock %}{% block caveats %}None.{% endblock %}')
+    env = environment()
+    monkeypatch.setattr(env, "loader", ChoiceLoader([DictLoader({"findings/a-finding.md.j2": template}), env.loader]))
+
+
+_DRAWN: dict[tuple[str, str, str], bytes] = {}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def draw_each_chart_once():
+    """Most tests draw the same pictures; that a draw is a function of its data alone, `test_charts.py` shows."""
+    real = site.charts.svg
+
+    def once(form: str, data: object, alt: str = "") -> bytes:
+        key = (form, repr(data), alt)
+        if key not in _DRAWN:
+            _DRAWN[key] = real(form, data, alt)
+        return _DRAWN[key]
+
+    site.charts.svg = once
+    yield
+    site.charts.svg = real
+
+
+def rendered(*runs: RunFacts, featured: str | None = None) -> dict[str, str]:
+    files = pages.render_facts(runs, featured or runs[0].slot, (STUB,))
+    return {name: content if isinstance(content, str) else content.decode() for name, content in files.items()}
+
+
+# What is rendered ------------------------------------------------------------------------------
+
+
+def test_golden_pages() -> None:
+    """Whole pages, byte for byte. After a wanted change: UPDATE_GOLDEN=1 pytest tests/test_pages.py, then read the diff."""
+    files = rendered(facts("h200"), facts("cpu"))
+    slot = facts("h200").slot
+    for name in ("index.md", "findings/a-finding.md", "variants/naive.md", "compare.md", f"runs/{slot}/index.md", f"runs/{facts('cpu').slot}/index.md", "nav.yml"):
+        golden = GOLDEN / name.replace("/", "__")
+        if os.environ.get("UPDATE_GOLDEN"):
+            golden.parent.mkdir(exist_ok=True)
+            golden.write_text(files[name], encoding="utf-8")
+        assert files[name] == golden.read_text(encoding="utf-8"), f"{name} is not what {golden.name} says"
+
+
+def test_rendering_twice_gives_the_same_bytes_whatever_the_order_of_runs() -> None:
+    """Pages are a function of the runs alone: neither order nor an earlier rendering shows."""
+    first = pages.render_facts([facts("h200"), facts("cpu")], facts("h200").slot, (STUB,))
+    second = pages.render_facts([facts("cpu"), facts("h200")], facts("h200").slot, (STUB,))
+    assert first == second
+    assert list(first) == list(second) == sorted(first)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_every_device_renders_with_every_finding(device: str) -> None:
+    """Missing variants, a missing GPU lane, ROCm without occupancy: nothing stops a page, and nothing prints None or a format hole."""
+    files = pages.render_facts([facts(device)], facts(device).slot)
+    for name, content in files.items():
+        if isinstance(content, str):
+            assert not re.search(r"\bNone\b(?!\.$)|\{\w*\}|Undefined|<bound method|\bnan µs|Decimal\(|Estimate\(", _prose(content)), name
+
+
+def _prose(text: str) -> str:
+    return re.sub(r"```.*?```|`[^`]*`|^None\.$", "", text, flags=re.S | re.M)
+
+
+def test_every_page_says_that_it_is_generated() -> None:
+    for name, content in rendered(facts("h200"), facts("cpu")).items():
+        assert "Generated from the recorded runs by `make render`" in content[:700], name
+
+
+def test_no_page_holds_dates_hosts_or_commits() -> None:
+    """A rerun on another day or machine changes no page by that alone."""
+    dated = replace(facts("h200"), protocol={"processes": 7})
+    for name, content in rendered(dated).items():
+        assert not re.search(r"\b20\d\d-\d\d-\d\d\b|\b[0-9a-f]{40}\b", content), name
+
+
+def test_tables_stand_at_column_0() -> None:
+    """Forges show indented Markdown as code."""
+    for name, content in rendered(facts("h200")).items():
+        assert not re.search(r"^[ \t]+\|", content, re.M) or not name.endswith(".md"), name
+
+
+def test_the_activity_table_has_a_row_per_activity_in_launch_order() -> None:
+    """Naive on the H200: memset, matmul, scale, copy, mask, softmax, matmul."""
+    page = rendered(facts("h200"))["variants/naive.md"]
+    rows = re.findall(r"^\| (\d+) \| (\w+) \| (\w+) \|", page, re.M)
+    assert rows == [("1", "memset", "memset"), ("2", "kernel", "matmul"), ("3", "kernel", "scale"), ("4", "memcpy", "copy"), ("5", "kernel", "mask"),
+                    ("6", "kernel", "softmax"), ("7", "kernel", "matmul")]
+
+
+def test_the_trace_is_folded_under_the_question() -> None:
+    """A variant's page asks before it shows: no kernel name, role or count stands above the first fold."""
+    page = rendered(facts("h200"))["variants/naive.md"]
+    above, fold, _ = page.partition("<details markdown=\"1\">")
+    assert fold and "Predict, then look" in above
+    assert "nvjet" not in above and "memset" not in above and "memcpy" not in above.lower()
+
+
+def test_kernel_counts_keep_kernels_memcpys_and_memsets_apart() -> None:
+    """H200, naive: predicted 5, article 6, here 5 + 1 + 1, all 7."""
+    table = markdown(summaries.kernel_counts(facts("h200")))
+    assert "| [Naive](variants/naive.md) | 5 | 6 | 5 | 1 | 1 | 7 |" in table
+    assert "| [SDPA math](variants/sdpa_math.md) | 5 | 20 | 20 | 0 | 0 | 20 |" in table
+
+
+def test_the_articles_values_are_left_out_on_another_workload() -> None:
+    """A small CPU run has no article beside it, and says why where a number is missing."""
+    table = markdown(summaries.kernel_counts(facts("cpu")))
+    assert "| [Naive](variants/naive.md) | 5 | — | — | — | — | — |" in table
+    assert "The trace has no GPU lane, so there is nothing to count." in table
+    assert "The article's values belong to its own workload" in markdown(summaries.slowdown(facts("cpu")))
+
+
+def test_the_slowdown_stands_beside_the_articles() -> None:
+    table = markdown(summaries.slowdown(facts("h200")))
+    assert "| Here, GPU time | 930 | 2,580 | 2.77 (2.77 to 2.77) |" in table
+    assert "| Article, A100-SXM4-80GB, GPU time | 1,960 | 7,240 | 3.7 |" in table
+
+
+def test_occupancy_shows_every_step_then_the_profilers_field() -> None:
+    """Flash on the H200: 255 registers × 128 threads → 2 blocks, 8 of 64 warps, 12.5 %; the profiler writes 13."""
+    flash, cudnn = summaries.occupancy_steps(facts("h200"))
+    text = markdown(flash)
+    assert "255" in text and "| theoretical occupancy | 8 of 64 warps | 12.5 % |" in text
+    assert "| the profiler's field | as written in the trace | 13 % |" in text
+    assert "| theoretical occupancy | 12 of 64 warps | 18.75 % |" in markdown(cudnn)
+    assert summaries.occupancy_missing(facts("h200")) == ""
+    assert "no GPU lane" in summaries.occupancy_missing(facts("cpu"))
+
+
+def test_a_variant_that_failed_shows_its_reason_and_costs_only_itself() -> None:
+    files = rendered(unavailable(facts("h200"), "sdpa_cudnn", "cuDNN says <no> | sorry"))
+    assert "SDPA cuDNN has no results on NVIDIA H200: unavailable. cuDNN says &lt;no&gt; | sorry" in files["variants/sdpa_cudnn.md"]
+    assert "SDPA flash is the fastest here" in files["index.md"]
+
+
+def test_a_new_variant_appears_everywhere_and_older_runs_say_recorded_before() -> None:
+    """A run with an eighth variant beside one without: page, navigation, and a row that says why it is empty."""
+    own = VariantFacts("mine", "My variant", False, "ok", source="x = 1\n", prediction=(("matmul", "all"),), kernels=1, memcpys=0, memsets=0,
+                       activities=(activity(),), gpu_time=estimate(80), wall_time=estimate(85), host_time=estimate(30))
+    newer = facts("a100")
+    newer = replace(newer, variants={**newer.variants, "mine": own})
+    files = rendered(newer, facts("h200"))
+    assert "variants/mine.md" in files and '"My variant": variants/mine.md' in files["nav.yml"]
+    older = files[f"runs/{facts('h200').slot}/index.md"]
+    assert "| [My variant](../../../variants/mine.md) | recorded before |" in older
+    assert "My variant: this run was recorded before the variant was added." in older
+    assert "| [My variant](variants/mine.md) | 1 |" in files["index.md"]
+
+
+def test_a_variant_of_the_six_that_a_run_lacks_is_recorded_before_too() -> None:
+    files = rendered(without(facts("h200"), "sdpa_cudnn"))
+    assert "recorded before" in files["variants/sdpa_cudnn.md"]
+
+
+# The front page's sentences --------------------------------------------------------------------
+
+
+def test_the_winner_is_named_with_the_next_and_the_naive_one() -> None:
+    assert lead.winner(facts("h200")) == ("**SDPA cuDNN is the fastest here**: 59.0 µs of GPU time per forward. SDPA flash needs 93.0 µs, 1.58× as long. "
+                                          "Naive attention needs 1.06 ms, 17.9× as long.")
+    assert lead.winner(facts("a100")).startswith("**SDPA flash is the fastest here**: 147 µs of GPU time per forward. SDPA cuDNN needs 186 µs, 1.27× as long.")
+
+
+def test_a_tie_is_called_a_tie() -> None:
+    tied = variant(facts("h200"), "sdpa_flash", gpu_time=estimate(59.2))
+    assert lead.winner(tied).startswith("**SDPA cuDNN and SDPA flash** are the fastest here and cannot be told apart: 59.0 µs of GPU time per forward.")
+
+
+def test_without_a_gpu_wall_time_decides() -> None:
+    assert "of time in an eager loop per forward" in lead.winner(facts("cpu"))
+    assert lead.wall(facts("cpu")) == ""
+
+
+def test_one_or_no_variant_is_no_race() -> None:
+    run = facts("h200")
+    alone = replace(run, variants={"naive": run.variants["naive"]})
+    assert lead.winner(alone) == "Only **Naive** ran here: 1.06 ms of GPU time per forward."
+    assert lead.winner(replace(run, variants={})) == "No variant ran on this device, so there is no winner."
+
+
+def test_a_loop_that_the_cpu_paces_is_said() -> None:
+    """Where launching takes longer than computing, the order on the GPU is not the order of the program."""
+    slow = variant(facts("h200"), "sdpa_cudnn", wall_time=estimate(150))
+    assert lead.wall(slow) == ("The order changes when Python does the launching: called back to back from Python it takes 150 µs of wall time per forward, "
+                               "and SDPA flash takes 96.0 µs. The CPU, not the GPU, sets that pace.")
+    assert lead.wall(facts("h200")).startswith("It stays in front when Python does the launching")
+
+
+def test_cpu_cost_names_every_fused_backend_or_the_tie() -> None:
+    assert lead.cpu_cost(facts("h200")) == "A call costs the CPU 40.0 µs for SDPA efficient, 43.0 µs for SDPA flash, 47.0 µs for SDPA cuDNN."
+    tied = facts("h200")
+    for name in ("sdpa_efficient", "sdpa_flash", "sdpa_cudnn"):
+        tied = variant(tied, name, host_time=estimate(40))
+    assert lead.cpu_cost(tied).startswith("Their cost on the CPU cannot be told apart: about 40.0 µs per call")
+    assert lead.cpu_cost(facts("cpu")) == ""
+
+
+def test_the_first_call_is_mentioned_where_it_is_dear() -> None:
+    assert lead.first_call(facts("h200")) == "The first call in a process is another matter: 95.0 ms for SDPA cuDNN."
+    cheap = facts("h200")
+    for name in ("sdpa_efficient", "sdpa_flash", "sdpa_cudnn"):
+        cheap = variant(cheap, name, first_call=estimate(60))
+    assert lead.first_call(cheap) == ""
+
+
+def test_what_pytorch_picks_is_compared_with_the_winner() -> None:
+    run = facts("h200")
+    assert lead.default_backend(run) == "Unpinned, PyTorch picks SDPA cuDNN here, so there is nothing to pin for speed."
+    other = replace(run, probes={"default_backend": {"name": "flash", "op": "x"}})
+    assert lead.default_backend(other) == "Unpinned, PyTorch picks SDPA flash here. Pin SDPA cuDNN to get the fastest."
+    assert lead.default_backend(replace(run, probes={})) == ""
+
+
+def test_advice_is_given_once() -> None:
+    """Two claims with the same advice make one bullet."""
+    outcome = lead.advice(site.build([facts("h200")], facts("h200").slot, _real()), facts("h200"))
+    assert outcome and len({text for text, _, _ in outcome}) == len(outcome) <= len(lead.ACTIONABLE)
+
+
+def _real():
+    from reportgen.findings import FINDINGS
+
+    return FINDINGS
+
+
+# Markup ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text, wanted", [
+    ("masked_fill_ and _safe_softmax", r"masked_fill\_ and \_safe_softmax"),
+    ("`masked_fill_` stays", "`masked_fill_` stays"),
+    ("vector<float> & more", "vector&lt;float&gt; &amp; more"),
+    ("two\n lines", "two lines"),
+    ("`a|b`", "<code>a&#124;b</code>"),
+])
+def test_sentences_survive_both_renderers(text: str, wanted: str) -> None:
+    assert sentence(text) == wanted
+
+
+def test_a_heading_has_no_full_stop() -> None:
+    assert heading("`x` runs.") == "`x` runs"
+    assert dims((2, 66, 1)) == "2×66×1"
+
+
+def test_brackets_in_alt_text_do_not_end_it() -> None:
+    page = rendered(facts("h200"))["findings/a-finding.md"]
+    assert "![Flash (here) takes 93.0 µs.](../runs/nvidia-h200/article/charts/a-finding-times.svg)" in page
+
+
+def test_a_misspelt_name_in_a_template_is_an_error() -> None:
+    from jinja2 import UndefinedError
+
+    with pytest.raises(UndefinedError, match="'nothing' is undefined"):
+        environment().from_string("{{ nothing }}").render()
+
+
+# Writing and checking --------------------------------------------------------------------------
+
+
+def test_writing_again_touches_nothing(tmp_path: Path) -> None:
+    files = rendered(facts("cpu"))
+    tree.write(files, tmp_path)
+    before = {file: file.stat().st_mtime_ns for file in tmp_path.rglob("*.*")}
+    tree.write(files, tmp_path)
+    assert {file: file.stat().st_mtime_ns for file in tmp_path.rglob("*.*")} == before
+    assert tree.differences(files, tmp_path) == []
+
+
+def test_an_edited_number_is_found_with_page_and_line(tmp_path: Path) -> None:
+    files = rendered(facts("h200"))
+    tree.write(files, tmp_path)
+    page = tmp_path / "index.md"
+    lines = page.read_text(encoding="utf-8").split("\n")
+    number = next(i for i, line in enumerate(lines) if "59.0 µs" in line)
+    lines[number] = lines[number].replace("59.0 µs", "58.0 µs")
+    page.write_text("\n".join(lines), encoding="utf-8")
+    (problem,) = tree.differences(files, tmp_path)
+    assert problem.startswith(f"{page}:{number + 1}: expected ")
+    expected, found = problem.split(", found ")
+    assert "59.0 µs" in expected and "58.0 µs" in found
+
+
+def test_missing_cut_and_stale_files_are_found(tmp_path: Path) -> None:
+    files = rendered(facts("h200"), facts("cpu"))
+    tree.write(files, tmp_path)
+    (tmp_path / "beyond.md").unlink()
+    (tmp_path / "method.md").write_text((tmp_path / "method.md").read_text(encoding="utf-8").rsplit("\n", 3)[0], encoding="utf-8")
+    (tmp_path / "compare.md").write_text((tmp_path / "compare.md").read_text(encoding="utf-8") + "more\n", encoding="utf-8")
+    (tmp_path / "old.md").write_text(files["index.md"], encoding="utf-8")
+    problems = "\n".join(tree.differences(files, tmp_path))
+    assert f"{tmp_path / 'beyond.md'}:1: expected a generated file, found none" in problems
+    assert f"{tmp_path / 'method.md'}:" in problems and "found the file’s end" in problems
+    assert f"{tmp_path / 'compare.md'}:" in problems
+    assert f"{tmp_path / 'old.md'}:1: expected no such file, found a page that no run renders to" in problems
+    assert len(problems.split("\n")) == 4
+
+
+def test_a_run_that_is_gone_takes_its_pages_along_and_leaves_files_of_others(tmp_path: Path) -> None:
+    """Stale generated pages and charts go; a page somebody wrote by hand stays."""
+    tree.write(rendered(facts("h200"), facts("cpu")), tmp_path)
+    (tmp_path / "by-hand.md").write_text("# Mine\n", encoding="utf-8")
+    files = rendered(facts("h200"))
+    tree.write(files, tmp_path)
+    assert not (tmp_path / "runs" / facts("cpu").slot).exists()
+    assert (tmp_path / "by-hand.md").exists()
+    assert tree.differences(files, tmp_path) == []
+
+
+def test_featuring_a_run_that_is_not_there_is_an_error() -> None:
+    with pytest.raises(ValueError, match="no recorded run in slot 'nobody/article'; there are nvidia-h200/article"):
+        rendered(facts("h200"), featured="nobody/article")
+
+
+def test_navigation_lists_every_page_once() -> None:
+    """MkDocs warns of a page that is in no menu, and the strict build fails on it."""
+    files = rendered(facts("h200"), facts("cpu"))
+    listed = re.findall(r": (\S+\.md)$", files["nav.yml"], re.M)
+    assert sorted(listed) == sorted(name for name in files if name.endswith(".md"))
+
+
+def test_a_new_device_adds_rows_to_shared_pages_and_changes_none() -> None:
+    """Two branches that each add a device merge: shared pages only gain lines."""
+    before, after = rendered(facts("h200"), facts("b200"), featured=facts("h200").slot), rendered(facts("h200"), facts("b200"), facts("t4"), featured=facts("h200").slot)
+    for name in ("index.md", "compare.md", "nav.yml", "variants/naive.md", "findings/a-finding.md", "beyond.md"):
+        gone = [line for line in before[name].split("\n") if line not in after[name].split("\n")]
+        assert gone == [], name
+
+
+def test_compare_puts_the_article_beside_the_devices() -> None:
+    built = site.build([facts("h200"), facts("cpu")], facts("h200").slot, (STUB,))
+    ratios = markdown(compare.ratios(built))
+    assert "| A100-SXM4-80GB (the article) | article | — | 13.3× | 49.3× | 1.89× | 1.00× | 1.27× |" in ratios
+    assert "| [NVIDIA H200](runs/nvidia-h200/article/index.md) | article | 17.9× | 15.8× | 43.7× | 3.02× | 1.58× | 1.00× |" in ratios
+
+
+def test_reading_a_trace_shows_a_run_with_a_gpu_lane_where_there_is_one() -> None:
+    """A CPU run may be featured; the lesson still needs kernels."""
+    files = rendered(facts("cpu"), facts("h200"))
+    assert "The picture is from [NVIDIA H200]" in files["reading-a-trace.md"]
+    assert "The picture is from" not in rendered(no_lane(facts("cpu")))["reading-a-trace.md"]
+
+
+def test_navigation_quotes_titles() -> None:
+    built = site.build([replace(facts("h200"), label='tf32: "on"')], facts("h200").slot, (STUB,))
+    assert r'"NVIDIA H200 (tf32: \"on\"), article":' in navigation.render(built)
+
+
+def test_every_variant_has_a_page() -> None:
+    files = rendered(facts("h200"))
+    assert [f"variants/{name}.md" in files for name in variants.VARIANTS] == [True] * len(variants.VARIANTS)
+    assert front.READING.keys() <= files.keys()
+
+
+# The site --------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def built_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All findings on seven devices, built by MkDocs, strictly."""
+    pytest.importorskip("mkdocs")
+    folder = tmp_path_factory.mktemp("site")
+    runs = [facts(device) for device in DEVICES]
+    tree.write(pages.render_facts(runs, runs[0].slot), folder / "docs")
+    for run in runs:
+        (folder / "docs/runs" / run.slot / "run.json").write_text("{}", encoding="utf-8")
+        for each in run.variants.values():
+            if each.trace_file:
+                (folder / "docs/runs" / run.slot / each.trace_file).write_bytes(b"")
+    (folder / "docs/assets").mkdir()
+    (folder / "docs/assets/report.css").write_bytes((ROOT / "docs/assets/report.css").read_bytes())
+    settings = {"DOCS_DIR": str(folder / "docs"), "NAV_FILE": str(folder / "docs/nav.yml"), "SITE_DIR": str(folder / "site"),
+                "SOURCE_DATE_EPOCH": "315532800", "NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run([sys.executable, "-m", "mkdocs", "build", "--strict"], cwd=ROOT, env={**os.environ, **settings}, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return folder / "site"
+
+
+def test_the_strict_build_passes_and_fetches_nothing_from_outside(built_site: Path) -> None:
+    """No script, style, font, image or frame comes from another host."""
+    loads = re.compile(r"<(?:script|img|iframe|source)[^>]*\ssrc=\"?(https?:)?//|<link[^>]*rel=\"?(?:stylesheet|preconnect|icon)[^>]*href=\"?(https?:)?//|url\((?:https?:)?//", re.I)
+    for file in [*built_site.rglob("*.html"), *built_site.rglob("*.css")]:
+        assert not loads.search(file.read_text(encoding="utf-8")), file
+
+
+def test_tables_inside_folds_become_tables(built_site: Path) -> None:
+    """Markdown between `<details markdown>` is rendered, not shown as text."""
+    page = (built_site / "variants/naive.html").read_text(encoding="utf-8")
+    fold = page[page.index("<details"):page.rindex("</details>")]
+    assert fold.count("<table>") >= 3 and fold.count("<summary>") == 3 and "<img alt=" in fold
+    assert "| ---" not in fold and "markdown=" not in fold
+
+
+def test_no_markdown_is_left_unrendered(built_site: Path) -> None:
+    """A table that did not become one, a link that stayed text, an emphasis that was opened by an underscore."""
+    for file in built_site.rglob("*.html"):
+        body = re.sub(r"<(pre|code|script|style)\b.*?</\1>", "", file.read_text(encoding="utf-8"), flags=re.S)
+        assert not re.search(r"\|\s*-{3}|\]\([\w./#-]+\)|^#{1,4} ", body, re.M), file
+
+
+def test_the_word_of_a_verdict_is_in_its_badge(built_site: Path) -> None:
+    """Colour alone says nothing to some readers."""
+    page = (built_site / "index.html").read_text(encoding="utf-8")
+    badges = re.findall(r'<span class="verdict ([\w-]+)">([\w ]+)</span>', page)
+    assert badges and all(css == word.replace(" ", "-") for css, word in badges)
