@@ -207,13 +207,13 @@ _TENSILE: tuple[Rule, ...] = (
 )
 
 
-def _helper(name: str, match: re.Match[str]) -> KernelName:
+def _auxiliary(name: str, match: re.Match[str]) -> KernelName:
     text = match.group(0)
     if "splitKreduce" in text:
         meaning = "adds the partial results of a matmul that was split along its inner dimension"
     else:
         meaning = "matrix times vector"
-    return KernelName(name, "cuBLAS helper", shorten(text), (Part(text, meaning, INFERRED),), "no", f"{meaning}: no matrix instruction")
+    return KernelName(name, "cuBLAS auxiliary", shorten(text), (Part(text, meaning, INFERRED),), "no", f"{meaning}: no matrix instruction")
 
 
 _GRAMMARS: tuple[tuple[str, Callable[[str, re.Match[str]], KernelName]], ...] = (
@@ -222,5 +222,5 @@ _GRAMMARS: tuple[tuple[str, Callable[[str, re.Match[str]], KernelName]], ...] = 
     (r"\bcutlass(?:3x)?_\w*gemm\w*", _cutlass),
     (r"\b(?P<generation>volta|turing|ampere|hopper|maxwell|pascal)_(?:[a-z0-9]+_)*?(?P<acc>[shdi])(?P<mma>\d{3,6})?gemm\w*", _classic),
     (r"\b(?:Custom_)?Cijk_\w+", _tensile),
-    (r"\bsplitKreduce\w*|\bgemvx?\w*|\bgemv\w*", _helper),
+    (r"\bsplitKreduce\w*|\bgemvx?\w*|\bgemv\w*", _auxiliary),
 )

@@ -21,7 +21,7 @@ _BY_OP = {
 }
 _FUSED_OP = re.compile(r"aten::(?:_(?:flash|efficient|cudnn)_attention_forward|_scaled_dot_product_(?:flash|efficient|cudnn|fused)_attention\w*|_scaled_dot_product_attention_flash\w*)")
 _FUSED_KERNEL = re.compile(r"flash_fwd_kernel<|flash_fwd_splitkv_kernel<|FlashAttnFwd|\bfmha_cutlassF_|_sdpa_\w*fprop|\bfmhaSm\d+\w*Kernel|\battn_fwd|FmhaFwd")
-_HELPER = re.compile(r"splitKreduce|splitkv_combine")
+_AUXILIARY = re.compile(r"splitKreduce|splitkv_combine")
 
 
 def role(kind: str, name: str, op_path: Sequence[str]) -> str:
@@ -36,7 +36,7 @@ def role(kind: str, name: str, op_path: Sequence[str]) -> str:
         return _copy(kind, op_path)
     if kind == "memcpy":
         return "copy"
-    if _HELPER.search(name):
+    if _AUXILIARY.search(name):
         return "other"
     if _FUSED_OP.fullmatch(inner) or _FUSED_KERNEL.search(name):
         return "fused attention"
