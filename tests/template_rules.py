@@ -13,18 +13,18 @@ ALLOWED: dict[str, dict[str, str]] = {}
 """template → text that it may hold although it looks like a statement → why it is true on any device"""
 
 # Names of types and architectures' terms that carry digits, and powers of a base.
-_NAMES = re.compile(r"\b(?:FP|BF|TF|fp|bf|tf|float|bfloat|int|INT|SM|L)\d+\b|FlashAttention-\d|\bKineto\b", re.I)
+_NAMES = re.compile(r"\b(?:FP|BF|TF|fp|bf|tf|float|bfloat|int|INT|SM|L)\d+\b|FlashAttention-\d|\b(?:8|16|32|64)[- ]bits?\b", re.I)
 _BLOCKS = (re.compile(r"```.*?```", re.S), re.compile(r"~~~.*?~~~", re.S), re.compile(r"<svg.*?</svg>", re.S), re.compile(r"<pre.*?</pre>", re.S),
-           re.compile(r"\{#.*?#\}", re.S), re.compile(r"\{\{.*?\}\}", re.S), re.compile(r"<!--.*?-->", re.S),
+           re.compile(r"\{#.*?#\}", re.S), re.compile(r"\{\{.*?\}\}", re.S), re.compile(r"\{%-?\s*(?!\s|if\b|elif\b).*?%\}", re.S), re.compile(r"<!--.*?-->", re.S),
            re.compile(r"`[^`\n]+`"), re.compile(r"\]\([^)]*\)"))
 _NUMBER_WORDS = "twice|double|half|third|quarter|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|twenty|thirty|hundred|thousand|million"
 _RULES = (
     ("test", re.compile(r"\{%-?\s*(?:el)?if\b[^%]*\b(?:verdict|device|slot|facts|outcome)\b[^%]*%\}")),
     ("number", re.compile(r"\d+(?:[.,]\d+)*(?:\s?(?:%|×|µs|ms|KiB|MiB|GB|TB/s))?")),
     ("number", re.compile(rf"\b(?:{_NUMBER_WORDS})\s+(?:kernels?|times|percent|microseconds|blocks|warps|transposes|ops|launches|copies)\b", re.I)),
-    ("ranking", re.compile(r"\b(?:fast|slow|cheap|quick)(?:er|est)\b(?:\s+than)?|\b(?:wins?|beats?|loses?|outperforms?)\b|\b(?:best|worst)\b", re.I)),
+    ("ranking", re.compile(r"\b(?:fast|slow|cheap|quick)(?:er|est)\b(?:\s+than)?|\b(?:wins?|beats?|loses?\s+to|outperforms?)\b|\b(?:best|worst)\b", re.I)),
     ("device", re.compile(r"\b(?:[ABHLTV]\d{1,3}0?|GH?B?\d{3}|RTX|GTX|MI\d{3}X?|Hopper|Ampere|Blackwell|Turing|Volta|Ada|GeForce|Tesla|Radeon|Instinct|Xeon|Epyc)\b")),
-    ("verdict", re.compile(r"\b(?:(?:claim|it|this|that|statement)\s+holds(?!\s+(?:the|a|an|its|each|one|all)\b)|differs?\s+from\s+the\s+article|within noise|not measurable|does not hold)\b", re.I)),
+    ("verdict", re.compile(r"\b(?:(?:claim|statement|prediction)s?\s+holds?|(?:it|this|that)\s+holds(?=[.,;:)]|\s+here)|differs?\s+from\s+the\s+article|within noise|not measurable|does not hold)\b", re.I)),
 )
 
 
