@@ -5,6 +5,10 @@ DEVICE ?=
 WORKLOAD ?=
 LABEL ?=
 RECORD ?=
+ACCEPT ?=
+BASE ?= origin/main
+HEAD ?=
+DIRS ?=
 COUNTERS ?=
 ARGS ?=
 PORT ?= 8000
@@ -18,20 +22,30 @@ CHOICES = $(if $(DEVICE),--device $(DEVICE)) $(if $(WORKLOAD),--workload $(WORKL
 	$(if $(filter 0 no,$(RECORD)),--no-record) $(if $(COUNTERS),--counters $(COUNTERS)) $(ARGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help report profile render site serve check test bench lock wheelhouse clean
+.PHONY: help report profile noise diff merge render site serve check test bench lock wheelhouse clean
 
 help: ## this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 	@echo
 	@echo 'Variables: DEVICE=cuda|cpu WORKLOAD=preset LABEL=name RECORD=0 COUNTERS=auto|on|off ARGS="--sequence 2048"'
+	@echo 'ACCEPT=1 replaces a recorded run without a second pass.'
 	@echo 'PYTHON= profiles with that Python (it must have torch); PAGES_PYTHON= makes the pages environment;'
 	@echo 'TORCH_INDEX= an index with CPU builds of torch; PORT= for serve.'
 
 report: ## profile this machine, render, build the site, say what came out
-	@$(CAPTURE) && $(PAGES) report --capture-python "$$capture" $(CHOICES)
+	@$(CAPTURE) && $(PAGES) report --capture-python "$$capture" $(if $(filter 1 yes,$(ACCEPT)),--accept) $(CHOICES)
 
 profile: ## profile this machine and write the run, no pages
 	@$(CAPTURE) && "$$capture" -m reportgen profile $(CHOICES)
+
+noise: ## take six whole runs of the same code, and record how far they lie apart
+	@$(CAPTURE) && $(PAGES) noise --capture-python "$$capture" $(CHOICES)
+
+diff: ## what changed in the recorded runs, for a pull request (BASE= a git ref or run, HEAD= a second one)
+	@$(PAGES) diff $(BASE) $(HEAD) $(ARGS)
+
+merge: ## take runs made elsewhere into docs/runs, and render once (DIRS="folder …", ACCEPT=1 replaces other runs)
+	@$(PAGES) merge $(if $(filter 1 yes,$(ACCEPT)),--accept) $(DIRS)
 
 render: ## render docs/ and the README's table from the runs in docs/runs/
 	@$(PAGES) render

@@ -12,16 +12,16 @@ from .run import Run
 WARNING = "warning: "
 
 
-def extra(runs: Sequence[Run], docs: Path, lock_torch: str | None = None) -> list[str]:
+def extra(docs: Path, lock_torch: str | None = None) -> list[str]:
     """One line per problem; a line that starts with `warning: ` is no failure.
 
     Args:
-        runs: the recorded runs that can be loaded.
         docs: the docs folder; its `runs/` is looked through.
         lock_torch: the version that requirements/capture.txt pins.
     """
     root = docs / "runs"
-    return [*_leftovers(root, docs), *_damaged(root, docs), *_misnamed(root, docs), *_featured(root), *_other_torch(runs, lock_torch)]
+    runs, problems = _readable(root, docs)
+    return [*_leftovers(root, docs), *problems, *_unnamed_traces(runs, docs), *_misnamed(runs, root, docs), *_featured(root), *_other_torch(runs, lock_torch)]
 
 
 def _shown(path: Path, docs: Path) -> str:
@@ -45,33 +45,29 @@ def _leftovers(root: Path, docs: Path) -> list[str]:
                     if not any(entry.is_dir() for entry in folder.iterdir())]
 
 
-def _damaged(root: Path, docs: Path) -> list[str]:
-    found = []
+def _readable(root: Path, docs: Path) -> tuple[list[Run], list[str]]:
+    """The runs that can be read with traces and floor, and a line for each that cannot."""
+    runs, problems = [], []
     for folder in run_room.discover(root):
         try:
             run = run_room.load(folder)
             facts_room.build(run)
             noise_room.load(folder)
+            runs.append(run)
         except ReportError as error:
-            found.append(f"{_shown(folder, docs)}: {error.problem}")
-            continue
-        named = {variant.trace_path.name for variant in run.variants.values() if variant.trace_path}
-        found += [f"{_shown(file, docs)}: a trace that run.json does not name; remove it"
-                  for file in sorted(folder.glob("*.trace.json.gz")) if file.name not in named]
-    return found
+            problems.append(f"{_shown(folder, docs)}: {error.problem}")
+    return runs, problems
 
 
-def _misnamed(root: Path, docs: Path) -> list[str]:
+def _unnamed_traces(runs: Sequence[Run], docs: Path) -> list[str]:
+    return [f"{_shown(file, docs)}: a trace that run.json does not name; remove it" for run in runs
+            for file in sorted(run.path.glob("*.trace.json.gz")) if file not in {variant.trace_path for variant in run.variants.values()}]
+
+
+def _misnamed(runs: Sequence[Run], root: Path, docs: Path) -> list[str]:
     """Folders whose name is not the slot that run.json gives: renamed by hand, or copied."""
-    found = []
-    for folder in run_room.discover(root):
-        try:
-            slot = run_room.load(folder).slot
-        except ReportError:
-            continue  # said by `_damaged`
-        if folder.relative_to(root).as_posix() != slot:
-            found.append(f"{_shown(folder, docs)}: holds the run of {slot}; move it there, or restore the folder's name")
-    return found
+    return [f"{_shown(run.path, docs)}: holds the run of {run.slot}; move it there, or restore the folder's name"
+            for run in runs if run.path.relative_to(root).as_posix() != run.slot]
 
 
 def _featured(root: Path) -> list[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -56,12 +57,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
+    from . import reviewing
+    from .noise import MINIMUM_RUNS
+
     root = argparse.ArgumentParser(prog="python -m reportgen", description=DESCRIPTION, epilog=EPILOG,
                                    formatter_class=argparse.RawDescriptionHelpFormatter)
     root.add_argument("--version", action="version", version=f"reportgen {__version__}")
     commands = root.add_subparsers(required=True, metavar="COMMAND")
 
     profile = commands.add_parser("profile", help="record a run on this machine (needs torch); prints its folder")
+    profile.add_argument("--into", metavar="DIR", type=Path, help="write the run below DIR, whatever the device")
     _capture_options(profile)
     profile.set_defaults(command=_profile)
 
@@ -78,10 +83,22 @@ def parser() -> argparse.ArgumentParser:
     facts.set_defaults(command=_facts)
 
     report = commands.add_parser("report", help="profile, render, build the site, and say what came out")
-    report.add_argument("--capture-python", metavar="PATH", default=sys.executable, help="the Python that has torch (default: this one)")
-    _capture_options(report)
+    report.add_argument("--accept", action="store_true", help="replace the recorded run of this slot whatever the comparison says")
+    _capture_elsewhere_options(report)
     report.set_defaults(command=_report)
+
+    floor = commands.add_parser("noise", help="take whole runs of the same code, and record how far they lie apart")
+    floor.add_argument("--runs", type=int, default=MINIMUM_RUNS, metavar="N", help="how many whole runs (default: %(default)s, the fewest that count)")
+    _capture_elsewhere_options(floor)
+    floor.set_defaults(command=_noise)
+
+    reviewing.register(commands)
     return root
+
+
+def _capture_elsewhere_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--capture-python", metavar="PATH", default=sys.executable, help="the Python that has torch (default: this one)")
+    _capture_options(command)
 
 
 def _capture_options(command: argparse.ArgumentParser) -> None:
@@ -135,8 +152,8 @@ def _profile(chosen: argparse.Namespace, layout: Layout) -> int:
         data, traces = session.capture(request, shown)
     finally:
         shown.end()
-    recorded = data["device"]["kind"] != "cpu" and not chosen.no_record and not chosen.quick
-    folder = run.save(data, traces, layout.recorded if recorded else layout.live)
+    recorded = data["device"]["kind"] != "cpu" and not chosen.no_record and not chosen.quick and not chosen.into
+    folder = run.save(data, traces, chosen.into or (layout.recorded if recorded else layout.live))
     if recorded:
         slot = run.load(folder).slot
         if layout.feature_first(slot):
@@ -190,7 +207,7 @@ def _report(chosen: argparse.Namespace, layout: Layout) -> int:
         now = time.monotonic()
         seconds[step], started = now - started, now
 
-    folder = _profile_elsewhere(chosen, layout)
+    folder = _captured(chosen, layout)
     took("profiling")
     recorded = folder.is_relative_to(layout.recorded)
     print("rendering the pages", file=sys.stderr, flush=True)
@@ -207,13 +224,43 @@ def _report(chosen: argparse.Namespace, layout: Layout) -> int:
     return 0
 
 
-def _profile_elsewhere(chosen: argparse.Namespace, layout: Layout) -> Path:
-    """Runs `profile` with the Python that has torch; its progress streams through, its answer is the run's folder.
+def _captured(chosen: argparse.Namespace, layout: Layout) -> Path:
+    """The folder of the run to show: a live one, or the one that is recorded in the slot after this one was compared with it."""
+    from . import rerun, run, slots
+
+    passes = layout.root / "build" / "passes"
+    shutil.rmtree(passes, ignore_errors=True)
+    folder = _profile_elsewhere(chosen, layout, passes / "1")
+    if run.load(folder).device.kind == "cpu" or chosen.no_record or chosen.quick:
+        return slots.place(folder, layout.live)
+    kept, decision = rerun.settle(folder, lambda: _profile_elsewhere(chosen, layout, passes / "2"), layout.recorded, _say, chosen.accept)
+    if decision.outcome == "first":
+        layout.feature_first(run.load(kept).slot)
+    return kept
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)
+
+
+def _noise(chosen: argparse.Namespace, layout: Layout) -> int:
+    from . import noise
+
+    runs = layout.root / "build" / "noise"
+    shutil.rmtree(runs, ignore_errors=True)
+    file = noise.record(lambda root: _profile_elsewhere(chosen, layout, root), layout.recorded, runs, _say, chosen.runs)
+    print(noise.floor_note(noise.load(file.parent)))
+    print(f"written to {file.relative_to(layout.root)}; `make render` shows it")
+    return 0
+
+
+def _profile_elsewhere(chosen: argparse.Namespace, layout: Layout, into: Path) -> Path:
+    """Runs `profile` with the Python that has torch; its progress streams through, its answer is the run's folder below `into`.
 
     Raises:
         CaptureFailed: it ended without a run, having said why.
     """
-    command = [chosen.capture_python, "-m", "reportgen", "profile", *_passed_on(chosen)]
+    command = [chosen.capture_python, "-m", "reportgen", "profile", "--into", str(into), *_passed_on(chosen)]
     child = subprocess.Popen(command, cwd=layout.root, stdout=subprocess.PIPE, text=True)
     try:
         answer, _ = child.communicate()

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Sequence
+from typing import Literal, Sequence
 
 from . import facts as facts_room, noise as noise_room, run as run_room, slots
 from .diff import trees
@@ -91,24 +90,3 @@ def merge(sources: Sequence[Path], runs_root: Path, accept: bool = False) -> lis
         if one.state != "same":
             slots.place(one.folder, runs_root)
     return incoming
-
-
-def register(commands: Any) -> None:
-    """Adds the command to `cli.parser()`'s subparsers."""
-    parser = commands.add_parser("merge", help="take runs made elsewhere into docs/runs, and render once")
-    parser.add_argument("sources", metavar="DIR", nargs="+", type=Path, help="a run's folder, or a folder with several runs in it")
-    parser.add_argument("--accept", action="store_true", help="let an incoming run replace a different one of its slot")
-    parser.set_defaults(command=command)
-
-
-def command(chosen: argparse.Namespace, layout: Any) -> int:
-    from . import publish
-
-    said = {"new": "new", "same": "recorded here already", "other": "replaced the recorded run"}
-    incoming = merge(chosen.sources, layout.recorded, chosen.accept)
-    for one in incoming:
-        print(f"{one.slot}: {said[one.state]}")
-    if any(one.state != "same" for one in incoming):
-        layout.feature_first(incoming[0].slot)
-        publish.render_recorded(layout)
-    return 0

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import Sequence
 
-from . import facts as facts_room, findings, pages, readme
+from . import checks, facts as facts_room, findings, pages, readme
 from .errors import PageMismatch, ReportError
 from .layout import Layout
 from .run import Run
@@ -35,11 +36,19 @@ def render_live(layout: Layout, folder: Path) -> list[Run]:
 
 
 def check(layout: Layout) -> None:
-    """Compares the committed pages with what the recorded runs render to.
+    """Looks whether docs/runs is in order, then compares the committed pages with what its runs render to.
 
     Raises:
-        PageMismatch: names each page and line that differs.
+        PageMismatch: names each run that is not in order, or each page and line that differs.
     """
+    disorder = []
+    for line in checks.extra(layout.docs, _locked_torch(layout)):
+        if line.startswith(checks.WARNING):
+            print(line, file=sys.stderr)
+        else:
+            disorder.append(line)
+    if disorder:
+        raise PageMismatch("\n".join(["docs/runs is not in order", *disorder]), cure="do what each line says, then `make render`")
     runs = layout.recorded_runs()
     featured = layout.featured(runs)
     problems = [line.removeprefix(f"{layout.root}/") for line in pages.check(runs, layout.docs, featured)]
@@ -47,6 +56,13 @@ def check(layout: Layout) -> None:
     if problems:
         raise PageMismatch("\n".join(["the committed pages are not what the runs render to", *problems]),
                            cure="`make render` writes them anew; a number is never edited by hand")
+
+
+def _locked_torch(layout: Layout) -> str | None:
+    """The version of torch that `make` would install."""
+    lock = layout.root / "requirements" / "capture.txt"
+    found = re.search(r"^torch==(\S+)", lock.read_text(encoding="utf-8"), re.M) if lock.is_file() else None
+    return found[1] if found else None
 
 
 def _readme(layout: Layout, runs: Sequence[Run], featured: str) -> str:

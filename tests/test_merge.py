@@ -92,39 +92,38 @@ def test_a_folder_without_runs_is_an_error(tmp_path, runs):
 # Checks
 
 def test_a_sound_docs_folder_has_no_problem(runs):
-    assert checks.extra([run.load(folder) for folder in run.discover(runs)], runs.parent, "2.11.0") == []
+    assert checks.extra(runs.parent, "2.11.0") == []
 
 
 def test_pages_and_charts_of_a_removed_device_are_found(runs):
     (runs / "nvidia-gone" / "article").mkdir(parents=True)
     (runs / "nvidia-gone" / "article" / "index.md").write_text("x")
     (runs / "nvidia-empty").mkdir()
-    assert checks.extra([], runs.parent) == [
+    assert checks.extra(runs.parent) == [
         "docs/runs/nvidia-gone/article: pages or charts of a run that is not there; remove the folder, or restore its run.json",
         "docs/runs/nvidia-empty: a device without any run; remove the folder"]
 
 
 def test_a_renamed_device_is_found(runs):
     (runs / "nvidia-h200").rename(runs / "h200")
-    assert checks.extra([], runs.parent) == ["docs/runs/h200/article: holds the run of nvidia-h200/article; move it there, or restore the folder's name"]
+    assert checks.extra(runs.parent) == ["docs/runs/h200/article: holds the run of nvidia-h200/article; move it there, or restore the folder's name"]
 
 
 @pytest.mark.parametrize(("damage", "message"), [(damage_json, "not valid JSON"), (damage_trace, "gzip"), (lose_trace, "which is not there")])
 def test_a_damaged_run_is_found_once(runs, damage, message):
     damage(runs / "nvidia-h200" / "article")
-    found = checks.extra([], runs.parent)
+    found = checks.extra(runs.parent)
     assert len(found) == 1 and message in found[0] and found[0].startswith("docs/runs/nvidia-h200/article: ")
 
 
 def test_a_trace_that_no_run_names_and_a_featured_run_that_is_not_there_are_found(runs):
     (runs / "nvidia-h200" / "article" / "old.trace.json.gz").write_bytes(b"")
     (runs / "FEATURED").write_text("nvidia-gone/article\n")
-    assert checks.extra([], runs.parent) == ["docs/runs/nvidia-h200/article/old.trace.json.gz: a trace that run.json does not name; remove it",
+    assert checks.extra(runs.parent) == ["docs/runs/nvidia-h200/article/old.trace.json.gz: a trace that run.json does not name; remove it",
                                              "docs/runs/FEATURED: names 'nvidia-gone/article', which has no run"]
 
 
 def test_another_torch_than_the_lock_is_a_warning_and_the_build_suffix_does_not_matter(runs):
-    recorded = [run.load(folder) for folder in run.discover(runs)]
-    assert checks.extra(recorded, runs.parent, "2.11.0+cpu") == []
-    found = checks.extra(recorded, runs.parent, "2.13.0")
+    assert checks.extra(runs.parent, "2.11.0+cpu") == []
+    found = checks.extra(runs.parent, "2.13.0")
     assert len(found) == 1 and found[0].startswith("warning: nvidia-h200/article: recorded with torch 2.11.0+cu130, and the lock has 2.13.0")

@@ -1,4 +1,8 @@
-"""`python -m reportgen diff BASE [HEAD]`."""
+"""The commands of a reviewer: `diff BASE [HEAD]` and `merge DIR…`.
+
+Imported by every command, also by `profile` on a Python without the pages' packages, so everything
+else is imported inside functions.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,9 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Mapping
+
+from .errors import ReportError
+from .layout import Layout
 
 GATE_NAMES = ("verdict", "structure", "slower")
 _HELP = """Compares recorded runs: what a reviewer of regenerated pages must look at, in Markdown.
@@ -30,7 +37,7 @@ class State:
 
 
 def register(commands: Any) -> None:
-    """Adds the command to `cli.parser()`'s subparsers."""
+    """Adds the commands to the subparsers of `cli.parser`."""
     diff = commands.add_parser("diff", help="what changed between runs, for a pull request", description=_HELP,
                                formatter_class=argparse.RawDescriptionHelpFormatter)
     diff.add_argument("base", metavar="BASE", help="a git ref, a run, or a folder of runs")
@@ -39,13 +46,32 @@ def register(commands: Any) -> None:
     diff.add_argument("--output", metavar="FILE", help="write there instead of to the terminal")
     diff.add_argument("--fail-on", metavar="|".join(GATE_NAMES), action="append", choices=GATE_NAMES, default=[],
                       help="end with status 1 on such a difference; may be given more than once")
-    diff.set_defaults(command=command)
+    diff.set_defaults(command=_diff)
+
+    merge = commands.add_parser("merge", help="take runs made elsewhere into docs/runs, and render once")
+    merge.add_argument("sources", metavar="DIR", nargs="+", type=Path, help="a run's folder, or a folder with several runs in it")
+    merge.add_argument("--accept", action="store_true", help="let an incoming run replace a different one of its slot")
+    merge.set_defaults(command=_merge)
 
 
-def command(chosen: argparse.Namespace, layout: Any) -> int:
+def _merge(chosen: argparse.Namespace, layout: Layout) -> int:
+    """Says for each run what became of it; renders once if anything is new."""
+    from . import merge, publish
+
+    said = {"new": "new", "same": "recorded here already", "other": "replaced the recorded run"}
+    incoming = merge.merge(chosen.sources, layout.recorded, chosen.accept)
+    for one in incoming:
+        print(f"{one.slot}: {said[one.state]}")
+    if any(one.state != "same" for one in incoming):
+        layout.feature_first(incoming[0].slot)
+        publish.render_recorded(layout)
+    return 0
+
+
+def _diff(chosen: argparse.Namespace, layout: Layout) -> int:
     """Prints the comparison; 1 if a gate caught something."""
-    from . import as_json, gates, render
-    from .trees import compare_trees, slots
+    from .diff import as_json, gates, render
+    from .diff.trees import compare_trees, slots
 
     with ExitStack() as opened:
         old = _state(chosen.base, layout, opened)
@@ -63,9 +89,9 @@ def command(chosen: argparse.Namespace, layout: Any) -> int:
     return 1 if caught else 0
 
 
-def _state(name: str, layout: Any, opened: ExitStack) -> State:
-    from .. import run as run_room
-    from .trees import at_ref, slots
+def _state(name: str, layout: Layout, opened: ExitStack) -> State:
+    from . import run as run_room
+    from .diff.trees import at_ref, slots
 
     for folder in (Path(name), layout.live / name, layout.recorded / name):
         if (folder / run_room.RUN_FILE).is_file():
@@ -81,8 +107,6 @@ def _matched(old: State, new: State) -> tuple[State, State]:
     Two single runs are compared with each other whatever their slots. One against many is compared
     with the run of its own slot only, so that the others do not read as new or gone.
     """
-    from ..errors import ReportError
-
     if not (old.single or new.single):
         return old, new
     slot = next(iter(new.slots if new.single else old.slots))
