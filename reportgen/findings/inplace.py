@@ -51,7 +51,7 @@ AUTOGRAD_CASES: dict[str, Case] = {
     "probe-failed": not_measurable("Not measurable: the gradients could not be taken here ({reason})."),
     "fine-here": Case(
         "holds",
-        "With {software}, masking in place is safe in this graph even with autograd: backward runs and its gradients equal naive's; elsewhere it may break, and a minimal graph shows it: {message}",
+        "With {software}, masking in place is safe in this graph even with autograd: backward runs, and the gradients equal naive's. Elsewhere it may break; of a minimal graph torch says {message}.",
         because=(Because("safe", "Multiplying by a constant does not keep its result for the backward pass, so overwriting that result hurts nobody. `exp` keeps its result, so there autograd refuses."),),
         caveats=(OTHER_SHAPE,),
         advice="In training code, ask what the op before keeps: overwrite only what nobody keeps. Autograd's version counter refuses rather than computing a wrong gradient.",
@@ -101,7 +101,7 @@ def autograd_rule(facts: RunFacts) -> Decision:
 
 
 def _first_sentence(message: str) -> str:
-    return "“" + message.strip().splitlines()[0].split(": ")[0].removesuffix(".") + "”."
+    return "“" + message.strip().splitlines()[0].split(": ")[0].removesuffix(".") + "”"
 
 
 MEMORY_CASES: dict[str, Case] = {
@@ -116,7 +116,7 @@ MEMORY_CASES: dict[str, Case] = {
     "same": Case(
         "differs",
         "In place saves no memory at the peak: both variants need {inplace} above their inputs for one forward.",
-        because=(Because("matrices", "That is room for {matrices} of {score} each, and masking is not the only step that needs as many: scaling and softmax also hold their input and their output at once. "
+        because=(Because("matrices", "That is room for {matrices} of {score} each and little more, and masking is not the only step that needs as many: scaling and softmax also hold their input and their output at once. "
                                      "The peak is the highest of several equal steps, so lowering one leaves it."),),
         caveats=(OTHER_SHAPE,),
         advice="To lower the peak, every step that holds two score matrices must go: scale and softmax in place too, or a fused backend that never stores the scores.",
@@ -140,7 +140,7 @@ def memory_rule(facts: RunFacts) -> Decision:
         return decide("not-counted") if facts.device.kind == "cpu" else decide("recorded-before", what="peak memory")
     matrices = naive // facts.workload.score_bytes
     args = {"naive": Bytes(naive), "inplace": Bytes(inplace), "saving": Bytes(naive - inplace), "score": Bytes(facts.workload.score_bytes),
-            "matrices": plural(matrices, "score matrix", "score matrices") if matrices >= 2 else None, "other_workload": other_workload(facts)}
+            "matrices": plural(matrices, "score matrix", "score matrices") if matrices == 2 else None, "other_workload": other_workload(facts)}
     if abs(naive - inplace) <= SAME_PEAK * naive:
         return decide("same", **args)
     return decide("smaller" if inplace < naive else "larger", **args)

@@ -14,8 +14,12 @@ PAIR = ("naive_inplace", "sdpa_math")
 
 _ADVICE = ("Look for `sgemm`, `simt` or `ffma` in the matmul's kernel name: that is FP32 arithmetic outside the Tensor Cores. "
            "In your own code, keep q, k and v in 16 bits; in SDPA, use a fused backend.")
-_WHY = (Because("math_why", "Math: {math_kernels}: {math_why}."), Because("naive_why", "Naive, in place: {naive_kernels}: {naive_why}."))
-_COUNTED = Because("counted", "Counted by the hardware: {counted} on Tensor Cores in math's matmuls, {naive_counted} in the naive ones.")
+_WHY = (
+    Because("math_why", "Math, by the names {math_kernels}: {math_why}."),
+    Because("math_counted", "Math, counted by the hardware: {math_counted} on Tensor Cores."),
+    Because("naive_why", "Naive in place, by the names {naive_kernels}: {naive_why}."),
+    Because("naive_counted", "Naive in place, counted by the hardware: {naive_counted} on Tensor Cores."),
+)
 
 OTHER_DTYPE = {"other-dtype": not_measurable("Not measurable: the claim is about bfloat16, and this run computes in {dtype}.")}
 
@@ -24,35 +28,35 @@ CORES_CASES: dict[str, Case] = {
     "as-said": Case(
         "holds",
         "With {software}, math's matmuls run in FP32 without Tensor Cores ({math_kernels}), the naive ones in {dtype} on Tensor Cores ({naive_kernels}).",
-        because=(*_WHY, _COUNTED),
+        because=_WHY,
         caveats=(OTHER_SHAPE,),
         advice=_ADVICE,
     ),
     "math-on-tensor-cores": Case(
         "differs",
         "With {software}, math's matmuls do run on Tensor Cores: {math_kernels}.",
-        because=(*_WHY, _COUNTED, Because("tf32", "FP32 matmuls are allowed to use TF32 in this run (`float32_matmul_precision` is `{tf32}`).")),
+        because=(*_WHY, Because("tf32", "FP32 matmuls are allowed to use TF32 in this run (`float32_matmul_precision` is `{tf32}`).")),
         caveats=(OTHER_SHAPE,),
         advice="Record the TF32 setting with every math timing: it decides which unit the matmuls use.",
     ),
     "math-not-fp32": Case(
         "differs",
         "With {software}, math does not cast its inputs up, so its matmuls are not FP32 ones ({math_kernels}); they run without Tensor Cores all the same.",
-        because=(*_WHY, _COUNTED),
+        because=_WHY,
         caveats=(OTHER_SHAPE,),
         advice=_ADVICE,
     ),
     "naive-without-tensor-cores": Case(
         "differs",
         "With {software}, the naive matmuls run without Tensor Cores too: {naive_kernels}; math's do as the article says ({math_kernels}).",
-        because=(*_WHY, _COUNTED),
+        because=_WHY,
         caveats=(OTHER_SHAPE,),
         advice="Check shape and alignment of q, k and v (multiples of 8 in 16 bits): without them the library has no Tensor Core kernel to pick.",
     ),
     "the-other-way-round": Case(
         "differs",
         "With {software}, it is the other way round: math's matmuls run on Tensor Cores ({math_kernels}), the naive ones do not ({naive_kernels}).",
-        because=(*_WHY, _COUNTED),
+        because=_WHY,
         caveats=(OTHER_SHAPE,),
         advice="Record the TF32 setting with every math timing: it decides which unit the matmuls use.",
     ),
@@ -80,7 +84,7 @@ def cores_rule(facts: RunFacts) -> Decision:
     if silent:
         return decide("unknown", unknown=code(silent[0].short))
     args = {"software": software(facts, "torch", "cublas"), "dtype": facts.workload.dtype, "math_kernels": _names(math), "naive_kernels": _names(naive),
-            "math_why": _why(math), "naive_why": _why(naive), "counted": _counted(math), "naive_counted": _counted(naive),
+            "math_why": _why(math), "naive_why": _why(naive), "math_counted": _counted(math), "naive_counted": _counted(naive),
             "tf32": _tf32(facts), "other_workload": other_workload(facts)}
     math_uses, naive_uses = (any(tensor_cores(a) == "yes" for a in math), all(tensor_cores(a) == "yes" for a in naive))
     if math_uses:
@@ -94,14 +98,19 @@ def _names(kernels: tuple[ActivityFacts, ...]) -> str:
     return listed([code(name) for name in dict.fromkeys(kernel.short for kernel in kernels)])
 
 
+def _counts(kernels: tuple[ActivityFacts, ...]) -> list[float]:
+    return [k.counters.tensor_core_flop for k in kernels if k.counters and k.counters.tensor_core_flop is not None]
+
+
 def _why(kernels: tuple[ActivityFacts, ...]) -> str | None:
+    """What the names say; nothing where operations were counted, because then the count decides."""
     reasons = dict.fromkeys(k.decoded.tensor_cores_why.rstrip(".") for k in kernels if k.decoded)
-    return "; ".join(reasons) or None
+    return None if _counts(kernels) else "; ".join(reasons) or None
 
 
 def _counted(kernels: tuple[ActivityFacts, ...]) -> str | None:
-    counts = [k.counters.tensor_core_flop for k in kernels if k.counters and k.counters.tensor_core_flop is not None]
-    return str(Flop(sum(counts))) if counts else None
+    counts = _counts(kernels)
+    return (str(Flop(sum(counts))) if sum(counts) else "no operation") if counts else None
 
 
 def _tf32(facts: RunFacts) -> str | None:

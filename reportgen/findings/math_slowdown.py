@@ -140,7 +140,7 @@ COUNT_CASES: dict[str, Case] = {
     ),
     "math-differs": Case(
         "differs",
-        "With {software}, math launches {math}, not {published_math}; naive in place launches {inplace}{beside}, as in the article.",
+        "With {software}, math launches {math} where the article saw {published_math}; naive in place launches {inplace}{beside}, as in the article.",
         because=(Because("roles", "Math's kernels in order: {roles}."),
                  Because("no_upcast", "There is no cast among them: this torch computes math in the type of its inputs."),
                  Because("no_safe", "There is no `aten::_safe_softmax` in the trace: the kernels that guard fully masked rows are not there.")),
@@ -149,14 +149,14 @@ COUNT_CASES: dict[str, Case] = {
     ),
     "naive-differs": Case(
         "differs",
-        "With {software}, naive in place launches {inplace}{beside}, not {published_inplace}; math launches {math}, as in the article.",
+        "With {software}, naive in place launches {inplace}{beside} where the article saw {published_inplace}; math launches {math}, as in the article.",
         because=(Because("naive_roles", "The naive forward's kernels in order: {naive_roles}."),),
         caveats=(OTHER_SHAPE,),
         advice=_LIST,
     ),
     "both-differ": Case(
         "differs",
-        "With {software}, math launches {math}, not {published_math}, and naive in place {inplace}{beside}, not {published_inplace}.",
+        "With {software}, math launches {math} where the article saw {published_math}, and naive in place {inplace}{beside} where it saw {published_inplace}.",
         because=(Because("roles", "Math's kernels in order: {roles}."), Because("naive_roles", "The naive forward's kernels in order: {naive_roles}.")),
         caveats=(OTHER_SHAPE,),
         advice=_LIST,

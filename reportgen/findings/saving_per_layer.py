@@ -19,7 +19,7 @@ _SHARE = Because("share", "The {deep} layers take {total} without the copy; the 
 
 CASES: dict[str, Case] = {
     **UNAVAILABLE, **NO_GPU_LANE, **NOT_RECORDED,
-    "probe-failed": not_measurable("Not measurable: the chains of forwards could not be timed here ({reason})."),
+    "probe-failed": not_measurable("Not measurable: the saving over a chain of forwards was not recorded ({reason})."),
     "no-copy": not_measurable("Not measurable: naive shows no copy under `masked_fill` here, so there is no kernel whose saving could add up."),
     "adds-up": Case(
         "holds",

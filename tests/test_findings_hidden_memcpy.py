@@ -1,0 +1,272 @@
+"""Hidden Memcpy: every way in which its claims can come out, with the evidence turned round."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from builders import DEVICES, activities, activity, estimate, facts, probes, unavailable, variant
+from reportgen.findings.base import evaluate
+from reportgen.findings.hidden_memcpy import FINDING
+from reportgen.statistics import Estimate
+
+
+def extra(run, variant_id, **changes):
+    """One more activity at the end of a variant's forward."""
+    kept = run.variants[variant_id].activities + (activity(**changes),)
+    return variant(run, variant_id, activities=kept, memcpys=sum(a.kind == "memcpy" for a in kept))
+
+
+def no_copy():
+    return activities(facts(), "naive", lambda a: None if a.role == "copy" else a)
+
+
+def copy_in_place():
+    return extra(facts(), "naive_inplace", kind="memcpy", name="Memcpy DtoD (Device -> Device)", role="copy", bytes=2**28, op_path=("aten::masked_fill_", "aten::contiguous", "aten::copy_"))
+
+
+def two_copies():
+    return extra(facts(), "naive", name="copy_mask", role="copy", op_path=("aten::masked_fill", "aten::clone", "aten::copy_"))
+
+
+def untraced(name="naive"):
+    return variant(facts(), name, kernels=None, memcpys=None, memsets=None, activities=())
+
+
+def ops_of(name, other):
+    return variant(facts(), name, ops=facts().variants[other].ops)
+
+
+def autograd(**changes):
+    run = facts()
+    return probes(run, autograd={**run.probes["autograd"], **changes})
+
+
+MINIMAL_RUNS = {"refused": False, "code": "", "message": None}
+
+
+CASES_REACHED = {
+    ("memcpy-hidden", "unavailable"): (
+        lambda: unavailable(facts(), "naive_inplace", "out of memory"),
+        "Not measurable: Naive, in place did not run here (out of memory)."),
+    ("memcpy-hidden", "recorded-before"): (
+        untraced,
+        "Not measurable: this run was recorded before the GPU side of this variant's trace was measured."),
+    ("memcpy-hidden", "no-gpu-lane"): (
+        lambda: facts("cpu"),
+        "Not measurable: this run's trace has no GPU lane, so no copy can be seen or missed there."),
+    ("memcpy-hidden", "one-copy"): (
+        facts,
+        "With torch 2.11.0+cu130, `masked_fill` adds one device-to-device copy that nobody wrote: `Memcpy DtoD (Device -> Device)`, 256 MiB, 126 µs; in place there is none."),
+    ("memcpy-hidden", "several-copies"): (
+        two_copies,
+        "With torch 2.11.0+cu130, `masked_fill` adds 2 device copies, not one: `Memcpy DtoD (Device -> Device)` and `copy_mask`; in place there is none."),
+    ("memcpy-hidden", "no-copy"): (
+        no_copy,
+        "With torch 2.11.0+cu130, `masked_fill` adds no device copy: no activity lies under `masked_fill` → `clone` → `copy_`."),
+    ("memcpy-hidden", "copy-in-both"): (
+        copy_in_place,
+        "With torch 2.11.0+cu130, the masking step copies on the GPU in both variants (`Memcpy DtoD (Device -> Device)` in naive), so writing in place removes nothing."),
+    ("memcpy-inplace-removes", "unavailable"): (
+        lambda: unavailable(facts(), "naive", "out of memory"),
+        "Not measurable: Naive did not run here (out of memory)."),
+    ("memcpy-inplace-removes", "recorded-before"): (
+        lambda: variant(facts(), "naive", gpu_time=None),
+        "Not measurable: this run was recorded before GPU time was measured."),
+    ("memcpy-inplace-removes", "no-gpu-lane"): (
+        lambda: facts("cpu"),
+        "Not measurable: this run's trace has no GPU lane, so there is nothing to count."),
+    ("memcpy-inplace-removes", "no-copy"): (
+        no_copy,
+        "Not measurable: naive shows no copy under `masked_fill` here, so there is none that in place could remove."),
+    ("memcpy-inplace-removes", "removed-and-faster"): (
+        facts,
+        "In place the copy is gone, and a forward takes 126 µs less GPU time: 930 µs instead of 1.06 ms (0.881×, all seven processes agree)."),
+    ("memcpy-inplace-removes", "removed-but-tie"): (
+        lambda: variant(facts(), "naive", gpu_time=estimate(940)),
+        "In place the copy is gone, but the time it saves is not told apart from noise: 930 µs against 940 µs (ratio 0.989× to 0.989×, smallest difference told apart 2 %)."),
+    ("memcpy-inplace-removes", "removed-but-slower"): (
+        lambda: variant(facts(), "naive", gpu_time=estimate(900)),
+        "In place the copy is gone, and yet a forward takes longer: 930 µs against 900 µs (1.03×)."),
+    ("memcpy-inplace-removes", "copy-stays"): (
+        copy_in_place,
+        "In place a copy is still there under the masking step; GPU time is 930 µs against 1.06 ms."),
+    ("inplace-fewer-cpu-ops", "unavailable"): (
+        lambda: unavailable(facts(), "naive", "out of memory"),
+        "Not measurable: Naive did not run here (out of memory)."),
+    ("inplace-fewer-cpu-ops", "recorded-before"): (
+        lambda: variant(facts(), "naive", ops=()),
+        "Not measurable: this run was recorded before the CPU side of this variant's trace was measured."),
+    ("inplace-fewer-cpu-ops", "no-mask-step"): (
+        lambda: ops_of("naive_inplace", "sdpa_flash"),
+        "Not measurable: the trace of Naive, in place shows no `masked_fill` op, so there is no masking step to count."),
+    ("inplace-fewer-cpu-ops", "fewer"): (
+        lambda: facts("cpu"),
+        "With torch 2.13.0+cpu, the masking step dispatches 3 CPU ops in place instead of 12."),
+    ("inplace-fewer-cpu-ops", "same"): (
+        lambda: ops_of("naive_inplace", "naive"),
+        "With torch 2.11.0+cu130, the masking step dispatches as many CPU ops in place as out of place: 12."),
+    ("inplace-fewer-cpu-ops", "more"): (
+        lambda: variant(ops_of("naive", "naive_inplace"), "naive_inplace", ops=facts().variants["naive"].ops),
+        "With torch 2.11.0+cu130, the masking step dispatches more CPU ops in place: 12 instead of 3."),
+    ("inplace-autograd", "unavailable"): (
+        lambda: unavailable(facts(), "naive_inplace", "out of memory"),
+        "Not measurable: Naive, in place did not run here (out of memory)."),
+    ("inplace-autograd", "recorded-before"): (
+        lambda: probes(facts(), autograd=None),
+        "Not measurable: this run was recorded before the gradient of both variants was measured."),
+    ("inplace-autograd", "probe-failed"): (
+        lambda: probes(facts(), autograd={"reason": "CUDA out of memory"}),
+        "Not measurable: the gradients could not be taken here (CUDA out of memory)."),
+    ("inplace-autograd", "fine-here"): (
+        facts,
+        "With torch 2.11.0+cu130, masking in place is safe in this graph even with autograd: backward runs, and the gradients equal naive's. Elsewhere it may break; of a minimal graph torch says “one of the variables needed for gradient computation has been modified by an inplace operation”."),
+    ("inplace-autograd", "refused-here"): (
+        lambda: autograd(inplace_backward="refused", gradients_equal=None, reason="a leaf Variable that requires grad is being used in an in-place operation."),
+        "With torch 2.11.0+cu130, autograd refuses to go backward through the in-place mask in this very graph: a leaf Variable that requires grad is being used in an in-place operation."),
+    ("inplace-autograd", "gradients-differ"): (
+        lambda: autograd(gradients_equal=False, relative_difference=0.25),
+        "With torch 2.11.0+cu130, backward runs through the in-place mask, but its gradients differ from naive's (relative difference 0.250)."),
+    ("inplace-autograd", "never-refused"): (
+        lambda: autograd(minimal_refusal=MINIMAL_RUNS),
+        "With torch 2.11.0+cu130, nothing breaks: backward through the in-place mask gives naive's gradients, and the minimal graph that should be refused runs as well."),
+    ("inplace-memory", "unavailable"): (
+        lambda: unavailable(facts(), "naive", "out of memory"),
+        "Not measurable: Naive did not run here (out of memory)."),
+    ("inplace-memory", "recorded-before"): (
+        lambda: variant(facts(), "naive", peak_memory_bytes=None),
+        "Not measurable: this run was recorded before peak memory was measured."),
+    ("inplace-memory", "not-counted"): (
+        lambda: facts("cpu"),
+        "Not measurable: torch counts no peak memory on this device."),
+    ("inplace-memory", "smaller"): (
+        lambda: variant(facts(), "naive_inplace", peak_memory_bytes=272 * 2**20),
+        "In place, one forward needs 272 MiB above its inputs at the peak instead of 528 MiB: 256 MiB less."),
+    ("inplace-memory", "same"): (
+        facts,
+        "In place saves no memory at the peak: both variants need 528 MiB above their inputs for one forward."),
+    ("inplace-memory", "larger"): (
+        lambda: variant(facts(), "naive_inplace", peak_memory_bytes=784 * 2**20),
+        "In place, one forward needs more memory above its inputs at the peak: 784 MiB instead of 528 MiB."),
+}
+
+ON_EACH_DEVICE = {
+    "h200": {
+        "memcpy-hidden": ("holds", "one-copy"),
+        "memcpy-inplace-removes": ("holds", "removed-and-faster"),
+        "inplace-fewer-cpu-ops": ("holds", "fewer"),
+        "inplace-autograd": ("holds", "fine-here"),
+        "inplace-memory": ("differs", "same"),
+    },
+    "a100": {
+        "memcpy-hidden": ("holds", "one-copy"),
+        "memcpy-inplace-removes": ("holds", "removed-and-faster"),
+        "inplace-fewer-cpu-ops": ("holds", "fewer"),
+        "inplace-autograd": ("holds", "fine-here"),
+        "inplace-memory": ("differs", "same"),
+    },
+    "t4": {
+        "memcpy-hidden": ("holds", "one-copy"),
+        "memcpy-inplace-removes": ("holds", "removed-and-faster"),
+        "inplace-fewer-cpu-ops": ("holds", "fewer"),
+        "inplace-autograd": ("holds", "fine-here"),
+        "inplace-memory": ("differs", "same"),
+    },
+    "rtx4090": {
+        "memcpy-hidden": ("holds", "one-copy"),
+        "memcpy-inplace-removes": ("holds", "removed-and-faster"),
+        "inplace-fewer-cpu-ops": ("holds", "fewer"),
+        "inplace-autograd": ("holds", "fine-here"),
+        "inplace-memory": ("differs", "same"),
+    },
+    "b200": {
+        "memcpy-hidden": ("holds", "one-copy"),
+        "memcpy-inplace-removes": ("holds", "removed-and-faster"),
+        "inplace-fewer-cpu-ops": ("holds", "fewer"),
+        "inplace-autograd": ("holds", "fine-here"),
+        "inplace-memory": ("differs", "same"),
+    },
+    "mi300x": {
+        "memcpy-hidden": ("holds", "one-copy"),
+        "memcpy-inplace-removes": ("holds", "removed-and-faster"),
+        "inplace-fewer-cpu-ops": ("holds", "fewer"),
+        "inplace-autograd": ("holds", "fine-here"),
+        "inplace-memory": ("differs", "same"),
+    },
+    "cpu": {
+        "memcpy-hidden": ("not measurable", "no-gpu-lane"),
+        "memcpy-inplace-removes": ("not measurable", "no-gpu-lane"),
+        "inplace-fewer-cpu-ops": ("holds", "fewer"),
+        "inplace-autograd": ("holds", "fine-here"),
+        "inplace-memory": ("not measurable", "not-counted"),
+    },
+}
+
+
+def outcome(claim_id, run):
+    return evaluate(next(claim for claim in FINDING.claims if claim.id == claim_id), run)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_verdict_and_case_on_each_device(device):
+    """What a reader of that device's page is told."""
+    found = {claim.id: (said.verdict, said.case) for claim in FINDING.claims for said in [evaluate(claim, facts(device))]}
+    assert found == ON_EACH_DEVICE[device]
+
+
+def test_a_copy_done_by_a_kernel_is_the_copy_all_the_same():
+    """The ops around the launch decide, not the word Memcpy."""
+    said = outcome("memcpy-hidden", facts("mi300x"))
+    assert said.headline == ("With torch 2.11.0+rocm7.0, `masked_fill` adds one device-to-device copy that nobody wrote: "
+                             "`__amd_rocclr_copyBuffer`, 256 MiB, 163 µs; in place there is none.")
+    assert "On this device the copy is done by a kernel, so it counts among the kernels, not among the memcpys." in said.because
+
+
+def test_a_memset_is_said_beside_the_copy_and_only_where_there_is_one():
+    caveat = "A memset is neither a kernel nor a copy: 1 memset stands beside them, and a count of all GPU activities includes it."
+    assert outcome("memcpy-hidden", facts("h200")).caveats == (caveat,)
+    assert outcome("memcpy-hidden", facts("a100")).caveats == ()
+
+
+def test_the_copy_of_another_op_is_not_hidden_in_the_mask():
+    """A copy under `contiguous` belongs to whoever asked for it."""
+    run = activities(facts(), "naive", lambda a: replace(a, op_path=("aten::contiguous", "aten::clone", "aten::copy_")) if a.role == "copy" else a)
+    assert outcome("memcpy-hidden", run).case == "no-copy"
+
+
+def test_without_a_ceiling_the_saving_is_not_explained():
+    """Take the fact away and the sentence goes; the verdict stays."""
+    said = outcome("memcpy-inplace-removes", facts(ceilings=None))
+    assert (said.verdict, said.because) == ("holds", ())
+
+
+def test_the_expected_saving_is_the_copy_read_and_written_at_the_ceiling():
+    """2 × 2²⁸ B ÷ 4.3 TB/s = 124.9 µs; 126 µs were saved."""
+    assert outcome("memcpy-inplace-removes", facts()).because == (
+        "The copy reads 256 MiB and writes as many; at the 4.30 TB/s that a plain copy reached in this run, that is 125 µs. The saving is 101 % of it.",)
+
+
+def test_one_process_that_disagrees_makes_noise_of_the_saving():
+    times = list(facts().variants["naive_inplace"].gpu_time.samples)
+    times[3] = 1.2e-3
+    assert outcome("memcpy-inplace-removes", variant(facts(), "naive_inplace", gpu_time=Estimate(tuple(times)))).case == "removed-but-tie"
+
+
+def test_the_equal_peak_is_explained_only_where_it_is_two_score_matrices():
+    assert outcome("inplace-memory", facts()).because[0].startswith("That is room for 2 score matrices of 256 MiB each")
+    large = variant(variant(facts(), "naive", peak_memory_bytes=2**31), "naive_inplace", peak_memory_bytes=2**31)
+    assert outcome("inplace-memory", large).because == ()
+
+
+def test_the_evidence_sets_the_saving_beside_the_bytes():
+    tables = {table.caption: table for table in FINDING.evidence(facts()).tables}
+    saving = [[str(cell) for cell in row] for row in tables["Does the saving fit the bytes of the copy that is gone?"].rows]
+    assert saving[2:4] == [["saved", "126 µs", "measured"], ["bytes that the copy reads and writes", "512 MiB", "counted"]]
+    assert saving[-2:] == [["the bytes at that rate", "125 µs", "modelled"], ["saved ÷ modelled", "101 %", "modelled"]]
+
+
+def test_the_evidence_counts_three_kinds_of_activity():
+    """Five kernels, a memcpy and a memset are seven activities where the article saw six."""
+    counts = FINDING.evidence(facts()).tables[0]
+    assert counts.rows == (("Naive", 5, 6, 7, 5, 1, 1), ("Naive, in place", 5, 5, 6, 5, 0, 1))

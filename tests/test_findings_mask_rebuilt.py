@@ -1,0 +1,96 @@
+"""Mask rebuilt: every way in which its claim can come out, with the evidence turned round."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from builders import DEVICES, facts, unavailable, variant
+from reportgen.findings.base import evaluate
+from reportgen.findings.mask_rebuilt import FINDING
+
+BUILDERS = ("aten::ones", "aten::tril", "aten::scalar_tensor", "aten::where")
+
+
+def without_ops(*names):
+    ops = tuple(op for op in facts().variants["sdpa_math"].ops if not set(names) & set(op.path))
+    return variant(facts(), "sdpa_math", ops=ops)
+
+
+def odd_forward():
+    integrity = facts().variants["sdpa_math"].integrity
+    return variant(facts(), "sdpa_math", integrity=replace(integrity, differing=(3,)))
+
+
+CASES_REACHED = {
+    ("math-mask-rebuilt", "unavailable"): (
+        lambda: unavailable(facts(), "sdpa_math", "out of memory"),
+        "Not measurable: SDPA math did not run here (out of memory)."),
+    ("math-mask-rebuilt", "recorded-before"): (
+        lambda: variant(facts(), "sdpa_math", ops=()),
+        "Not measurable: this run was recorded before the CPU side of this variant's trace was measured."),
+    ("math-mask-rebuilt", "rebuilt"): (
+        facts,
+        "With torch 2.11.0+cu130, math builds the causal mask anew in every recorded forward: `aten::ones` → `aten::fill_`, `aten::tril`, `aten::scalar_tensor` → `aten::fill_` and `aten::where`; 5 kernels and 10.8 µs of 2.58 ms GPU time (0.42 %)."),
+    ("math-mask-rebuilt", "rebuilt-ops-only"): (
+        lambda: facts("cpu"),
+        "With torch 2.13.0+cpu, math builds the causal mask anew in every recorded forward: `aten::ones` → `aten::fill_`, `aten::tril`, `aten::scalar_tensor` → `aten::fill_` and `aten::where`; there is no GPU lane that tells what it costs."),
+    ("math-mask-rebuilt", "part-missing"): (
+        lambda: without_ops("aten::tril"),
+        "With torch 2.11.0+cu130, math builds the mask in another way: `aten::ones` → `aten::fill_`, `aten::scalar_tensor` → `aten::fill_` and `aten::where` stand in every recorded forward, `aten::tril` nowhere."),
+    ("math-mask-rebuilt", "not-rebuilt"): (
+        lambda: without_ops(*BUILDERS),
+        "With torch 2.11.0+cu130, math builds no mask: none of `aten::ones` → `aten::fill_`, `aten::tril`, `aten::scalar_tensor` → `aten::fill_` and `aten::where` stands in its forward."),
+    ("math-mask-rebuilt", "forwards-differ"): (
+        odd_forward,
+        "Not measurable: 1 forward of the recorded ones ran other activities than the rest, so nothing can be said of every forward."),
+}
+
+ON_EACH_DEVICE = {
+    "h200": {
+        "math-mask-rebuilt": ("holds", "rebuilt"),
+    },
+    "a100": {
+        "math-mask-rebuilt": ("holds", "rebuilt"),
+    },
+    "t4": {
+        "math-mask-rebuilt": ("holds", "rebuilt"),
+    },
+    "rtx4090": {
+        "math-mask-rebuilt": ("holds", "rebuilt"),
+    },
+    "b200": {
+        "math-mask-rebuilt": ("holds", "rebuilt"),
+    },
+    "mi300x": {
+        "math-mask-rebuilt": ("holds", "rebuilt"),
+    },
+    "cpu": {
+        "math-mask-rebuilt": ("holds", "rebuilt-ops-only"),
+    },
+}
+
+
+def outcome(claim_id, run):
+    return evaluate(next(claim for claim in FINDING.claims if claim.id == claim_id), run)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_verdict_and_case_on_each_device(device):
+    """What a reader of that device's page is told."""
+    found = {claim.id: (said.verdict, said.case) for claim in FINDING.claims for said in [evaluate(claim, facts(device))]}
+    assert found == ON_EACH_DEVICE[device]
+
+
+def test_the_safe_softmax_also_fills_and_selects_and_is_not_counted():
+    """5 kernels build the mask; two more `fill_` and `where` protect rows."""
+    assert "5 kernels and 10.8 µs of 2.58 ms GPU time (0.42 %)" in outcome("math-mask-rebuilt", facts()).headline
+    table = FINDING.evidence(facts()).tables[1]
+    assert [row[1:3] for row in table.rows] == [("build", "fill"), ("build", "tril"), ("build", "fill"), ("build", "fill"), ("build", "where"), ("apply", "add")]
+
+
+def test_applying_the_mask_is_set_beside_building_it():
+    assert outcome("math-mask-rebuilt", facts()).because == (
+        "Building is not the expensive part: adding the mask to the scores (`aten::add_`) passes once over the whole score matrix and takes 390 µs.",)
+    assert outcome("math-mask-rebuilt", facts("cpu")).because == ()

@@ -1,0 +1,156 @@
+"""Math on CUDA cores: every way in which its claims can come out, with the evidence turned round."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from builders import DEVICES, activities, facts, unavailable, variant
+from reportgen.facts import CounterFacts
+from reportgen.findings.base import evaluate
+from reportgen.findings.math_cuda_cores import FINDING
+
+
+def counted(run, name, flop):
+    """The hardware counted `flop` Tensor Core operations in each matmul of a variant."""
+    return activities(run, name, lambda a: replace(a, counters=CounterFacts(tensor_core_flop=flop)) if a.role == "matmul" else a)
+
+
+def no_casts(run):
+    ops = tuple(op for op in run.variants["sdpa_math"].ops if op.name != "aten::_to_copy")
+    return variant(run, "sdpa_math", ops=ops)
+
+
+def tf32():
+    return counted(facts(settings={"float32_matmul_precision": "high"}), "sdpa_math", 2.0**34)
+
+
+CASES_REACHED = {
+    ("math-no-tensor-cores", "unavailable"): (
+        lambda: unavailable(facts(), "sdpa_math", "out of memory"),
+        "Not measurable: SDPA math did not run here (out of memory)."),
+    ("math-no-tensor-cores", "no-gpu-lane"): (
+        lambda: facts("cpu"),
+        "Not measurable: this run's trace has no GPU lane, so there is nothing to count."),
+    ("math-no-tensor-cores", "recorded-before"): (
+        lambda: variant(facts(), "sdpa_math", kernels=None, activities=()),
+        "Not measurable: this run was recorded before the GPU side of this variant's trace was measured."),
+    ("math-no-tensor-cores", "other-dtype"): (
+        lambda: facts("t4"),
+        "Not measurable: the claim is about bfloat16, and this run computes in float16."),
+    ("math-no-tensor-cores", "as-said"): (
+        facts,
+        "With torch 2.11.0+cu130, math's matmuls run in FP32 without Tensor Cores (`xmma gemm FP32 128x128x8 (FMA)` and `xmma gemm FP32 64x64x8 (FMA)`), the naive ones in bfloat16 on Tensor Cores (`nvjet bf16 256x128 TNT` and `nvjet bf16 64x512 NNT`)."),
+    ("math-no-tensor-cores", "math-on-tensor-cores"): (
+        tf32,
+        "With torch 2.11.0+cu130, math's matmuls do run on Tensor Cores: `xmma gemm FP32 128x128x8 (FMA)` and `xmma gemm FP32 64x64x8 (FMA)`."),
+    ("math-no-tensor-cores", "math-not-fp32"): (
+        lambda: no_casts(facts()),
+        "With torch 2.11.0+cu130, math does not cast its inputs up, so its matmuls are not FP32 ones (`xmma gemm FP32 128x128x8 (FMA)` and `xmma gemm FP32 64x64x8 (FMA)`); they run without Tensor Cores all the same."),
+    ("math-no-tensor-cores", "naive-without-tensor-cores"): (
+        lambda: counted(facts(), "naive_inplace", 0.0),
+        "With torch 2.11.0+cu130, the naive matmuls run without Tensor Cores too: `nvjet bf16 256x128 TNT` and `nvjet bf16 64x512 NNT`; math's do as the article says (`xmma gemm FP32 128x128x8 (FMA)` and `xmma gemm FP32 64x64x8 (FMA)`)."),
+    ("math-no-tensor-cores", "the-other-way-round"): (
+        lambda: counted(tf32(), "naive_inplace", 0.0),
+        "With torch 2.11.0+cu130, it is the other way round: math's matmuls run on Tensor Cores (`xmma gemm FP32 128x128x8 (FMA)` and `xmma gemm FP32 64x64x8 (FMA)`), the naive ones do not (`nvjet bf16 256x128 TNT` and `nvjet bf16 64x512 NNT`)."),
+    ("math-no-tensor-cores", "no-matmul"): (
+        lambda: activities(facts(), "sdpa_math", lambda a: None if a.role == "matmul" else a),
+        "Not measurable: the trace of SDPA math shows no matmul."),
+    ("math-no-tensor-cores", "unknown"): (
+        lambda: facts("mi300x"),
+        "Not measurable: nothing tells whether `Tensile fp32 128x128x16` uses Tensor Cores: its name does not say, and no counters were recorded."),
+    ("math-upcast", "unavailable"): (
+        lambda: unavailable(facts(), "sdpa_math", "out of memory"),
+        "Not measurable: SDPA math did not run here (out of memory)."),
+    ("math-upcast", "recorded-before"): (
+        lambda: variant(facts(), "sdpa_math", ops=()),
+        "Not measurable: this run was recorded before the CPU side of this variant's trace was measured."),
+    ("math-upcast", "other-dtype"): (
+        lambda: facts("t4"),
+        "Not measurable: the claim is about bfloat16, and this run computes in float16."),
+    ("math-upcast", "upcast"): (
+        facts,
+        "With torch 2.11.0+cu130, math casts its inputs from bfloat16 up to FP32 before it computes: 3 casts per forward, each from 16 MiB to 32 MiB."),
+    ("math-upcast", "no-upcast"): (
+        lambda: no_casts(facts()),
+        "With torch 2.11.0+cu130, math computes in bfloat16 as it comes: no cast stands before its first matmul."),
+}
+
+ON_EACH_DEVICE = {
+    "h200": {
+        "math-no-tensor-cores": ("holds", "as-said"),
+        "math-upcast": ("holds", "upcast"),
+    },
+    "a100": {
+        "math-no-tensor-cores": ("holds", "as-said"),
+        "math-upcast": ("holds", "upcast"),
+    },
+    "t4": {
+        "math-no-tensor-cores": ("not measurable", "other-dtype"),
+        "math-upcast": ("not measurable", "other-dtype"),
+    },
+    "rtx4090": {
+        "math-no-tensor-cores": ("holds", "as-said"),
+        "math-upcast": ("holds", "upcast"),
+    },
+    "b200": {
+        "math-no-tensor-cores": ("holds", "as-said"),
+        "math-upcast": ("holds", "upcast"),
+    },
+    "mi300x": {
+        "math-no-tensor-cores": ("not measurable", "unknown"),
+        "math-upcast": ("holds", "upcast"),
+    },
+    "cpu": {
+        "math-no-tensor-cores": ("not measurable", "no-gpu-lane"),
+        "math-upcast": ("holds", "upcast"),
+    },
+}
+
+
+def outcome(claim_id, run):
+    return evaluate(next(claim for claim in FINDING.claims if claim.id == claim_id), run)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_verdict_and_case_on_each_device(device):
+    """What a reader of that device's page is told."""
+    found = {claim.id: (said.verdict, said.case) for claim in FINDING.claims for said in [evaluate(claim, facts(device))]}
+    assert found == ON_EACH_DEVICE[device]
+
+
+def test_a_count_outweighs_a_name():
+    """Where operations were counted, the name's reason is not given as one."""
+    said = outcome("math-no-tensor-cores", counted(facts(), "sdpa_math", 0.0))
+    assert (said.verdict, said.case) == ("holds", "as-said")
+    assert said.because[0] == "Math, counted by the hardware: no operation on Tensor Cores."
+    assert said.because[1].startswith("Naive in place, by the names `nvjet bf16 256x128 TNT`")
+
+
+def test_the_tf32_switch_is_named_only_where_it_is_on():
+    sentence = "FP32 matmuls are allowed to use TF32 in this run (`float32_matmul_precision` is `high`)."
+    assert sentence in outcome("math-no-tensor-cores", tf32()).because
+    assert sentence not in outcome("math-no-tensor-cores", counted(facts(), "sdpa_math", 2.0**34)).because
+
+
+def test_the_cast_that_is_dropped_is_found_between_softmax_and_the_last_matmul():
+    assert outcome("math-upcast", facts()).because == (
+        "The casts up take 76.1 µs of 2.58 ms GPU time in the trace; what costs more is that every score matrix after them is 512 MiB instead of 256 MiB.",
+        "Casts back down take 196 µs more.",
+        "One of those, 184 µs long, casts the whole matrix of attention weights back, for a second result that `scaled_dot_product_attention` then drops.")
+
+
+def test_without_a_gpu_lane_the_casts_are_seen_as_ops():
+    said = outcome("math-upcast", facts("cpu"))
+    assert said.headline == "With torch 2.13.0+cpu, math casts its inputs from bfloat16 up to FP32 before it computes: 3 casts per forward, each from 128 KiB to 256 KiB."
+    assert said.because == ()
+    assert said.caveats[0] == "Without a GPU lane the casts are seen as CPU ops only; their time is not."
+
+
+def test_rates_stand_beside_the_ceiling_of_their_own_type():
+    """2 · 8 · 16 · 1024² · 64 FLOP ÷ 82.7 µs ≈ 208 TFLOP/s; ceilings 788 and 50 TFLOP/s."""
+    chart = FINDING.evidence(facts()).charts[0]
+    assert chart.data["reference"] == [788.0, 788.0, 50.0, 50.0]
+    assert chart.data["values"][0] == pytest.approx(208, rel=0.01)
+    assert chart.alt.startswith("Rate of each matmul: Naive, in place: q · kᵀ 208 TFLOP/s, 26 % of its ceiling;")

@@ -1,0 +1,158 @@
+"""Safe softmax: every way in which its claims can come out, with the evidence turned round."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from builders import DEVICES, activities, facts, unavailable, variant, without
+from reportgen.facts import SIX
+from reportgen.findings.base import evaluate
+from reportgen.findings.safe_softmax import FINDING
+from reportgen.run import MaskedRow
+
+SAFE = "aten::_safe_softmax"
+
+
+def row(outcome, reason=None):
+    return variant(facts(), "sdpa_math", masked_row=MaskedRow(outcome, reason))
+
+
+def no_safe_op():
+    ops = tuple(op for op in facts().variants["sdpa_math"].ops if op.name != SAFE)
+    return variant(row("nan"), "sdpa_math", ops=ops)
+
+
+def nothing_added():
+    return activities(facts(), "sdpa_math", lambda a: None if SAFE in a.op_path and "aten::_softmax" not in a.op_path else a)
+
+
+def error(name, value):
+    return variant(facts(), name, relative_error=value)
+
+
+def only_math():
+    run = facts()
+    for name in SIX:
+        if name != "sdpa_math":
+            run = without(run, name)
+    return run
+
+
+CASES_REACHED = {
+    ("math-safe-softmax", "unavailable"): (
+        lambda: unavailable(facts(), "sdpa_math", "out of memory"),
+        "Not measurable: SDPA math did not run here (out of memory)."),
+    ("math-safe-softmax", "recorded-before"): (
+        lambda: variant(facts(), "sdpa_math", masked_row=None),
+        "Not measurable: this run was recorded before a fully masked row was measured."),
+    ("math-safe-softmax", "no-gpu-lane"): (
+        lambda: facts("cpu"),
+        "Not measurable in full: the trace has no GPU lane, so the kernels that `aten::_safe_softmax` adds cannot be counted."),
+    ("math-safe-softmax", "protects"): (
+        facts,
+        "With torch 2.11.0+cu130, `aten::_safe_softmax` adds 4 kernels to the softmax (isneginf, all, fill and where), and a fully masked row comes out of math as zeros, not as NaN."),
+    ("math-safe-softmax", "still-nan"): (
+        lambda: row("nan"),
+        "With torch 2.11.0+cu130, `aten::_safe_softmax` adds 4 kernels to the softmax (isneginf, all, fill and where), and yet a fully masked row comes out of math as NaN."),
+    ("math-safe-softmax", "adds-none"): (
+        nothing_added,
+        "With torch 2.11.0+cu130, `aten::_safe_softmax` is in the trace but adds no kernel to the softmax; a fully masked row comes out of math as zeros."),
+    ("math-safe-softmax", "no-safe-softmax"): (
+        no_safe_op,
+        "With torch 2.11.0+cu130, math calls no `aten::_safe_softmax`; a fully masked row comes out of it as NaN."),
+    ("math-safe-softmax", "row-refused"): (
+        lambda: row("refused", "attn_mask must have a visible key"),
+        "Not measurable in full: `aten::_safe_softmax` adds 4 kernels to the softmax (isneginf, all, fill and where), but math did not take the masked row (attn_mask must have a visible key)."),
+    ("math-accurate", "unavailable"): (
+        lambda: unavailable(facts(), "sdpa_math", "out of memory"),
+        "Not measurable: SDPA math did not run here (out of memory)."),
+    ("math-accurate", "recorded-before"): (
+        lambda: variant(facts(), "sdpa_math", relative_error=None),
+        "Not measurable: this run was recorded before the error against FP64 was measured."),
+    ("math-accurate", "most-accurate"): (
+        facts,
+        "Math has the smallest error against FP64 of the 6 variants that ran: 0.00166 (relative); the next is `sdpa_flash` with 0.00240, 1.45× as much."),
+    ("math-accurate", "other-more-accurate"): (
+        lambda: error("sdpa_flash", 0.0012),
+        "Math is not the most accurate: `sdpa_flash` has a relative error of 0.00120 against FP64, math one of 0.00166."),
+    ("math-accurate", "tie"): (
+        lambda: error("sdpa_flash", 0.00168),
+        "Math's relative error against FP64 (0.00166) is the smallest only together with `sdpa_flash`: they lie within 2 % of it."),
+    ("math-accurate", "nothing-to-compare"): (
+        only_math,
+        "Not measurable: of the other five variants, none gave a result whose error could be taken."),
+}
+
+ON_EACH_DEVICE = {
+    "h200": {
+        "math-safe-softmax": ("holds", "protects"),
+        "math-accurate": ("holds", "most-accurate"),
+    },
+    "a100": {
+        "math-safe-softmax": ("holds", "protects"),
+        "math-accurate": ("holds", "most-accurate"),
+    },
+    "t4": {
+        "math-safe-softmax": ("holds", "protects"),
+        "math-accurate": ("holds", "most-accurate"),
+    },
+    "rtx4090": {
+        "math-safe-softmax": ("holds", "protects"),
+        "math-accurate": ("holds", "most-accurate"),
+    },
+    "b200": {
+        "math-safe-softmax": ("holds", "protects"),
+        "math-accurate": ("holds", "most-accurate"),
+    },
+    "mi300x": {
+        "math-safe-softmax": ("holds", "protects"),
+        "math-accurate": ("holds", "most-accurate"),
+    },
+    "cpu": {
+        "math-safe-softmax": ("not measurable", "no-gpu-lane"),
+        "math-accurate": ("holds", "most-accurate"),
+    },
+}
+
+
+def outcome(claim_id, run):
+    return evaluate(next(claim for claim in FINDING.claims if claim.id == claim_id), run)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_verdict_and_case_on_each_device(device):
+    """What a reader of that device's page is told."""
+    found = {claim.id: (said.verdict, said.case) for claim in FINDING.claims for said in [evaluate(claim, facts(device))]}
+    assert found == ON_EACH_DEVICE[device]
+
+
+def test_what_the_protection_costs_is_the_time_of_the_added_kernels():
+    assert outcome("math-safe-softmax", facts()).because == (
+        "The added kernels take 652 µs, 25.3 % of math's GPU time; the softmax itself takes 277 µs.",
+        "The same fully masked row elsewhere: `naive` NaN, `naive_inplace` NaN, `sdpa_efficient` zeros, `sdpa_flash` takes no mask of one's own, `sdpa_cudnn` other finite values.")
+
+
+def test_without_a_gpu_lane_what_can_be_seen_is_said():
+    assert outcome("math-safe-softmax", facts("cpu")).because == (
+        "As CPU ops it adds `aten::isneginf`, `aten::all`, `aten::scalar_tensor` and `aten::where` to the softmax.",
+        "A fully masked row comes out of math as zeros.",
+        "The same fully masked row elsewhere: `naive` NaN, `naive_inplace` NaN, `sdpa_flash` takes no mask of one's own.")
+
+
+@pytest.mark.parametrize("flash, case", [(0.00162, "other-more-accurate"), (0.00164, "tie"), (0.00169, "tie"), (0.0017, "most-accurate")])
+def test_errors_closer_than_two_percent_are_not_ranked(flash, case):
+    """Math's error is 0.00166: 0.00162 × 1.02 = 0.00165 is smaller, 0.00164 × 1.02 = 0.00167 is not; 0.00166 × 1.02 = 0.001693."""
+    assert outcome("math-accurate", error("sdpa_flash", flash)).case == case
+
+
+def test_a_variant_with_a_wrong_result_is_in_no_ranking():
+    run = unavailable(error("sdpa_flash", 0.0001), "sdpa_flash", "relative error 0.7")
+    assert outcome("math-accurate", run).case == "most-accurate"
+
+
+def test_a_compiled_variant_is_not_one_of_the_six():
+    run = facts()
+    run = replace(run, variants={**run.variants, "naive_compiled": replace(run.variants["naive"], id="naive_compiled", named=False, relative_error=1e-9)})
+    assert outcome("math-accurate", run).case == "most-accurate"

@@ -1,0 +1,111 @@
+"""Saving per layer: every way in which its claim can come out, with the evidence turned round."""
+
+from __future__ import annotations
+
+import pytest
+
+from builders import DEVICES, activities, estimate, facts, probes, unavailable
+from reportgen.findings.base import evaluate
+from reportgen.findings.saving_per_layer import FINDING
+
+
+def chain(deep_us, single_us=1056.0, deep_samples=None):
+    """The probe with other times for naive: one forward, and 24 chained ones (in-place: 930 and 22,320 µs)."""
+    probe = facts().probes["saving_accumulates"]
+    deep = deep_samples or estimate(deep_us).samples
+    return probes(facts(), saving_accumulates={**probe, "naive": {"1": list(estimate(single_us).samples), "24": list(deep)}})
+
+
+def scattered():
+    """Per-layer savings from about 0.7 to 1.3 of the single one."""
+    inplace = facts().probes["saving_accumulates"]["naive_inplace"]["24"]
+    savings = (0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.3)
+    return chain(0, deep_samples=[t + 24 * 126e-6 * part for t, part in zip(inplace, savings)])
+
+
+CASES_REACHED = {
+    ("saving-accumulates", "unavailable"): (
+        lambda: unavailable(facts(), "naive_inplace", "out of memory"),
+        "Not measurable: Naive, in place did not run here (out of memory)."),
+    ("saving-accumulates", "no-gpu-lane"): (
+        lambda: facts("cpu"),
+        "Not measurable: this run's trace has no GPU lane, so there is nothing to count."),
+    ("saving-accumulates", "recorded-before"): (
+        lambda: probes(facts(), saving_accumulates=None),
+        "Not measurable: this run was recorded before a chain of forwards was measured."),
+    ("saving-accumulates", "probe-failed"): (
+        lambda: probes(facts(), saving_accumulates={"reason": "chains of forwards could not be timed"}),
+        "Not measurable: the saving over a chain of forwards was not recorded (chains of forwards could not be timed)."),
+    ("saving-accumulates", "no-copy"): (
+        lambda: activities(facts(), "naive", lambda a: None if a.role == "copy" else a),
+        "Not measurable: naive shows no copy under `masked_fill` here, so there is no kernel whose saving could add up."),
+    ("saving-accumulates", "adds-up"): (
+        facts,
+        "The saving adds up: 24 chained forwards save 3.02 ms, 126 µs each, 1.00× what a single forward saves (126 µs; processes 1.00× to 1.00×)."),
+    ("saving-accumulates", "adds-up-less"): (
+        lambda: chain(23832),
+        "The saving does not add up in full: 24 chained forwards save 1.51 ms, 63.0 µs each, only 0.500× what a single forward saves (126 µs; processes 0.500× to 0.500×)."),
+    ("saving-accumulates", "adds-up-more"): (
+        lambda: chain(26856),
+        "The saving more than adds up: 24 chained forwards save 4.54 ms, 189 µs each, 1.50× what a single forward saves (126 µs; processes 1.50× to 1.50×)."),
+    ("saving-accumulates", "straddles"): (
+        scattered,
+        "24 chained forwards save 126 µs each and a single one 126 µs, but the processes (0.700× to 1.30×) lie on both sides of the border at ±15 %."),
+    ("saving-accumulates", "no-saving"): (
+        lambda: chain(22560, single_us=940.0),
+        "There is nothing to add up: a single forward takes 930 µs in place and 940 µs out of place, which this run cannot tell apart."),
+    ("saving-accumulates", "costs"): (
+        lambda: chain(21600, single_us=900.0),
+        "There is no saving to add up: a single forward takes longer in place, 930 µs instead of 900 µs."),
+}
+
+ON_EACH_DEVICE = {
+    "h200": {
+        "saving-accumulates": ("holds", "adds-up"),
+    },
+    "a100": {
+        "saving-accumulates": ("holds", "adds-up"),
+    },
+    "t4": {
+        "saving-accumulates": ("holds", "adds-up"),
+    },
+    "rtx4090": {
+        "saving-accumulates": ("holds", "adds-up"),
+    },
+    "b200": {
+        "saving-accumulates": ("holds", "adds-up"),
+    },
+    "mi300x": {
+        "saving-accumulates": ("holds", "adds-up"),
+    },
+    "cpu": {
+        "saving-accumulates": ("not measurable", "no-gpu-lane"),
+    },
+}
+
+
+def outcome(claim_id, run):
+    return evaluate(next(claim for claim in FINDING.claims if claim.id == claim_id), run)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_verdict_and_case_on_each_device(device):
+    """What a reader of that device's page is told."""
+    found = {claim.id: (said.verdict, said.case) for claim in FINDING.claims for said in [evaluate(claim, facts(device))]}
+    assert found == ON_EACH_DEVICE[device]
+
+
+@pytest.mark.parametrize("part, case", [(0.84, "adds-up-less"), (0.86, "adds-up"), (1.14, "adds-up"), (1.16, "adds-up-more")])
+def test_adding_up_has_borders_at_fifteen_percent(part, case):
+    """126 µs are saved by one forward; in-place takes 22,320 µs for 24."""
+    assert outcome("saving-accumulates", chain(22320 + 24 * 126 * part)).case == case
+
+
+def test_the_saving_is_put_into_proportion():
+    assert outcome("saving-accumulates", facts()).because == (
+        "The 24 layers take 22.3 ms without the copy; the saving is 13.5 % of that. Each layer here is the attention alone, without projections and MLP.",)
+
+
+def test_the_evidence_shows_both_chains():
+    table = FINDING.evidence(facts()).tables[0]
+    assert [[str(cell) for cell in row] for row in table.rows] == [["1", "1.06 ms", "930 µs", "126 µs", "126 µs"], ["24", "25.3 ms", "22.3 ms", "3.02 ms", "126 µs"]]
