@@ -25,11 +25,10 @@ def test_forwards_per_graph(microseconds, sets, expected):
     assert timing.forwards_per_graph(microseconds * 1e-6, sets) == expected
 
 
-@pytest.mark.parametrize(("launches", "microseconds", "expected"), [
-    (1, 60, 25), (7, 0, 25), (20, 0, 25), (21, 0, 23), (40, 0, 12), (600, 0, 1), (0, 0, 25), (7, 1056, 18), (20, 2580, 10), (80, 2580, 6),
-])  # fmt: skip
-def test_a_host_block_stays_within_500_launches_and_20_ms_of_work(launches, microseconds, expected):
-    assert timing.calls_per_block(launches, microseconds * 1e-6) == expected
+@pytest.mark.parametrize(("microseconds", "expected"), [(60, 20), (1000, 20), (1056, 18), (2580, 10), (50_000, 10)])
+def test_a_host_block_stays_within_500_launches_and_about_20_ms_of_work(microseconds, expected):
+    """20 calls of a forward with 25 launches are 500; a slow forward gets fewer, and ten at least."""
+    assert timing.calls_per_block(microseconds * 1e-6) == expected
 
 
 def test_short_blocks_are_repeated_and_long_ones_are_not():

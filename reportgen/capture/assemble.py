@@ -121,6 +121,7 @@ def protocol(plan: rounds.Plan, timed: Timed, method: str) -> dict[str, Any]:
         "start_method": method,
         "seed": rounds.SEED,
         "rounds": plan.rounds,
+        "rounds_done": [process["rounds"] for process in timed.processes],
         "timer": sorted({note["timer"] for note in first["notes"].values() if note["timer"]}) if gpu else None,
         "forwards_per_graph": {name: count["gpu_time"] for name, count in forwards.items() if "gpu_time" in count} if gpu else None,
         "forwards_per_wall_block": {name: count["wall_time"] for name, count in forwards.items()},

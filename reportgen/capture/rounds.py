@@ -36,6 +36,7 @@ class Plan:
     process: its number, from which the order of the variants follows
     rounds: how often every quantity of every variant is measured
     settle_seconds: longest warm-up of one variant
+    patience_seconds: no further round is begun after so much time
     most_threads: torch gets no more CPU threads than these; `None` leaves its own choice
     """
 
@@ -45,6 +46,7 @@ class Plan:
     process: int
     rounds: int
     settle_seconds: float
+    patience_seconds: float = 10.0
     most_threads: int | None = None
     chains: bool = True
 
@@ -91,6 +93,14 @@ class _Process:
         self.prepared: dict[str, timing.Prepared] = {}
         self.settled: dict[str, bool] = {}
         self.clocks: list[dict[str, Any]] = []
+        self.rounds_done = 0
+        self.phases: dict[str, float] = {}
+        self.began = self.lap = time.perf_counter()
+
+    def _lap(self, phase: str) -> None:
+        now = time.perf_counter()
+        self.phases[phase] = self.phases.get(phase, 0.0) + now - self.lap
+        self.lap = now
 
     def run(self) -> dict[str, Any]:
         import torch
@@ -103,14 +113,14 @@ class _Process:
         sets = self._sets()
         self.inputs = inputs.make(plan.device, workload, sets or 1)
         self.bench.synchronize()
+        self._lap("libraries and inputs")
         self._each("first call", 0, self._first_calls)
         with _undisturbed(plan.device):
             self._each("preparing", 1, lambda variant: self._prepare(variant, sets))
             self._each("warming up", 2, self._settle)
-            values: dict[str, dict[str, list[float]]] = {name: {} for name in self.variants}
-            for turn in range(plan.rounds):
-                self._each(f"round {turn + 1} of {plan.rounds}", 3 + turn, lambda variant: self._round(variant, values[variant.id]))
+            values = self._rounds()
             chains = self._chains() if plan.chains else None
+            self._lap("chains")
         for name in self._alive():
             self.samples[name].update({quantity: median(found) for quantity, found in values[name].items()})
         return {
@@ -118,6 +128,8 @@ class _Process:
             "failures": self.failures,
             "notes": {name: self._notes(name) for name in self._alive()},
             "chains": chains,
+            "rounds": self.rounds_done,
+            "phases": self.phases,
             "clocks": self.clocks,
             "clocks_reason": self.sampler.reason,
             "warmed": warmed,
@@ -139,6 +151,17 @@ class _Process:
                 self.failures[name] = {"status": _status(variant, heard), "reason": heard.reason or "unknown"}
                 self.prepared.pop(name, None)
                 self._still_answers(name)
+        self._lap(phase)
+
+    def _rounds(self) -> dict[str, dict[str, list[float]]]:
+        """variant → quantity → values of all rounds; on a slow or busy machine fewer rounds than planned."""
+        values: dict[str, dict[str, list[float]]] = {name: {} for name in self.variants}
+        for turn in range(self.plan.rounds):
+            if turn and time.perf_counter() - self.began > self.plan.patience_seconds:
+                break
+            self._each("rounds", 3 + turn, lambda variant: self._round(variant, values[variant.id]))
+            self.rounds_done = turn + 1
+        return values
 
     def _still_answers(self, name: str) -> None:
         try:
@@ -173,8 +196,7 @@ class _Process:
         def call(turn: int) -> Any:
             return variant.bare(*self.inputs.arguments(turn))
 
-        launches = 20 if variant.slow_start else count_ops(lambda: call(0))
-        self.prepared[variant.id] = self.bench.prepare(call, sets, launches)
+        self.prepared[variant.id] = self.bench.prepare(call, sets)
 
     def _settle(self, variant: Variant) -> None:
         self.settled[variant.id] = timing.settle(self.prepared[variant.id].warm, self.plan.settle_seconds)
@@ -203,7 +225,9 @@ class _Process:
             blocks = {(name, layers): self.bench.chain(_step(self.variants[name], k, v, mask), q, layers)
                       for name in CHAINED for layers in LAYERS}
             found: dict[tuple[str, int], list[float]] = {key: [] for key in blocks}
-            for _ in range(CHAIN_REPEATS):
+            for turn in range(CHAIN_REPEATS):
+                if turn and time.perf_counter() - self.began > self.plan.patience_seconds:
+                    break
                 for key, block in blocks.items():
                     found[key].append(block())
         if heard.error is not None:
@@ -219,22 +243,6 @@ def _status(variant: Variant, heard: Any) -> str:
     """A compiler that is not there is unavailable, whatever it raises; else what the refusal says."""
     compiler = variant.slow_start and not isinstance(heard.error, MemoryError) and "memory" not in str(heard.error)
     return "unavailable" if compiler else heard.status
-
-
-def count_ops(call: Any) -> int:
-    """Dispatched ops of one call: at least as many as it has launches, for what torch composes itself."""
-    from torch.utils._python_dispatch import TorchDispatchMode
-
-    class Counter(TorchDispatchMode):
-        seen = 0
-
-        def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-            Counter.seen += 1
-            return function(*args, **(kwargs or {}))
-
-    with Counter():
-        call()
-    return Counter.seen
 
 
 @contextmanager

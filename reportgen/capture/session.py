@@ -140,12 +140,15 @@ class _Capture:
         return found
 
     def _plan(self, survey: dict[str, Any]) -> rounds.Plan:
+        # on a CPU one processor is left to everything else: threads that wait for one that has been
+        # taken off its processor make a forward many times slower
         device, skipped = survey["device"], self._skipped(survey["device"])
         gpu = device != "cpu"
         quick = self.request.quick
         names = tuple(variant.id for variant in self.variants if variant.id not in skipped and not variant.slow_start)
         settle = 0.05 if quick else GPU_SETTLE if gpu else CPU_SETTLE
-        return rounds.Plan(device, survey["workload"], names, 0, 1 if quick else ROUNDS, settle, None if gpu else available_processors())
+        return rounds.Plan(device, survey["workload"], names, process=0, rounds=1 if quick else ROUNDS, settle_seconds=settle,
+                           most_threads=None if gpu else max(1, available_processors() - 1))
 
     def _skipped(self, device: str) -> dict[str, str]:
         """Variants that are not tried, with the reason."""
@@ -176,6 +179,8 @@ class _Capture:
                 self.timed.failures[failure.subject] = {"status": "failed", "reason": f"{failure.reason} (while: {failure.phase})"}
                 continue
             self.timed.failures.update(result["failures"])
+            for phase, seconds in result["phases"].items():
+                self.phases[f"timing: {phase}"] = self.phases.get(f"timing: {phase}", 0.0) + seconds
             return result
 
     def _tasks(self, device: str, plan: rounds.Plan) -> list[evidence.Task]:

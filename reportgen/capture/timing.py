@@ -19,9 +19,12 @@ Call = Callable[[int], Any]
 ENOUGH_FORWARDS, ENOUGH_SECONDS = 20, 0.020
 AIM_SECONDS = 0.006
 MOST_FORWARDS = 1000
-MOST_LAUNCHES = 500
-"""Deeper queues make the host wait for the GPU, and host time would be GPU time."""
-LEAST_CALLS, MOST_CALLS = 10, 25
+MOST_LAUNCHES, LAUNCHES_PER_FORWARD = 500, 25
+"""Deeper queues make the host wait for the GPU, and host time would be GPU time. The most wasteful
+forward, SDPA math, launches 20 or 21 kernels. (Counting a forward's ops first would cost each
+process 1.7 s: torch's dispatch modes import its compiler.)"""
+MOST_QUEUED = MOST_LAUNCHES // LAUNCHES_PER_FORWARD
+LEAST_CALLS = 10
 FILL = 3
 AGREEMENT = 0.01
 SLEEP_CYCLES_PER_SECOND = 2_000_000_000
@@ -39,13 +42,12 @@ def forwards_per_graph(seconds: float, sets: int = 1) -> int:
     return ceil(wanted / sets) * sets
 
 
-def calls_per_block(launches: int, seconds: float = 0.0) -> int:
-    """Calls in one block of host time: at most 500 launches, and 20 ms of work to wait for afterwards.
+def calls_per_block(seconds: float) -> int:
+    """Calls in one block of host time, whose GPU time is `seconds` each.
 
-    seconds: GPU time of a call. Ten calls at least, where 500 launches allow.
+    At most 500 launches, and not much more than 20 ms of work to wait for afterwards.
     """
-    enough = MOST_CALLS if seconds <= 0 else max(LEAST_CALLS, int(ENOUGH_SECONDS / seconds))
-    return max(1, min(MOST_CALLS, enough, MOST_LAUNCHES // max(launches, 1)))
+    return max(LEAST_CALLS, min(MOST_QUEUED, int(ENOUGH_SECONDS / seconds)))
 
 
 def repeats(seconds: float, budget: float = 0.015, most: int = 5) -> int:
@@ -105,7 +107,7 @@ class CpuBench:
         torch.mm(a, a)
         return ["threads", "blas"]
 
-    def prepare(self, call: Call, sets: int | None, launches: int) -> Prepared:
+    def prepare(self, call: Call, sets: int | None) -> Prepared:
         began = time.perf_counter()
         call(0)
         count = max(1, min(50, ceil(self.block_seconds / (time.perf_counter() - began))))
@@ -181,21 +183,21 @@ class GpuBench:
                 continue  # this torch is built without it
         return warmed
 
-    def prepare(self, call: Call, sets: int | None, launches: int) -> Prepared:
+    def prepare(self, call: Call, sets: int | None) -> Prepared:
         for turn in range(3):
             call(turn)
         host = self._host(lambda turn: call(0), 5)()
         estimate = self._queued(call, 5, host)
         # a call that waits for the GPU cannot be queued; its wall time is the best guess of its length
         forwards = forwards_per_graph(max(estimate or host, 1e-6), sets or 1)
-        calls = calls_per_block(launches, estimate or host)
-        blocks, timer, note = self._gpu_blocks(call, sets, forwards, launches, host)
+        calls = calls_per_block(estimate or host)
+        blocks, timer, note = self._gpu_blocks(call, sets, forwards, host)
         blocks["wall_time"] = self._wall(lambda turn: call(0), forwards)
         blocks["host_time"] = self._host(lambda turn: call(0), calls)
         return Prepared(blocks, blocks.get("gpu_time", blocks["wall_time"]), timer, note,
                         {"gpu_time": forwards, "wall_time": forwards, "host_time": calls})
 
-    def _gpu_blocks(self, call: Call, sets: int | None, forwards: int, launches: int,
+    def _gpu_blocks(self, call: Call, sets: int | None, forwards: int,
                     host: float) -> tuple[dict[str, Block], str | None, str | None]:
         hot: Call = lambda turn: call(0)  # noqa: E731 - reads better beside `call`
         try:
@@ -206,7 +208,7 @@ class GpuBench:
         except RuntimeError as error:
             self.synchronize()  # raises if the context is lost, which ends this process
             note = f"no CUDA graph: {str(error).strip().splitlines()[0]}"
-        count = max(1, min(forwards, MOST_LAUNCHES // max(launches, 1)))
+        count = min(forwards, MOST_QUEUED)
         if self._queued(hot, count, host) is None:
             return {}, None, f"{note}; the queue ran dry, so events measure launching as well"
         blocks = {"gpu_time": self._pending(hot, count, host)}
