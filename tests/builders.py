@@ -7,7 +7,7 @@
     without(facts(), "naive_inplace")               # recorded before the variant was added
     no_lane(facts())                                # no GPU records in the trace
 
-Activities and ops of the h200 are those of recorded traces (`forwards_h200.json`).
+Activities and ops are those of recorded traces (`forwards_h200.json`, for the CPU `forwards_cpu.json`).
 
 **Cases.** Each `tests/test_findings_*.py` keeps a table of how every case of its claims is reached:
 
@@ -110,8 +110,8 @@ def _not_run(old: VariantFacts, status: str, reason: str) -> VariantFacts:
 
 
 @cache
-def _recorded() -> dict[str, Any]:
-    return json.loads(Path(__file__).with_name("forwards_h200.json").read_text(encoding="utf-8"))
+def _recorded(on: str = "h200") -> dict[str, Any]:
+    return json.loads(Path(__file__).with_name(f"forwards_{on}.json").read_text(encoding="utf-8"))
 
 
 @cache
@@ -171,10 +171,7 @@ def _variant(key: str, spec: dict[str, Any], index: int) -> VariantFacts:
 
 
 def _ops(key: str, name: str) -> list[Any]:
-    ops = _recorded()[name]["ops"]
-    if key == "cpu" and name == "sdpa_flash":
-        ops = [[[p.replace("flash_attention", "flash_attention_for_cpu") for p in path], start, us] for path, start, us in ops if "aten::_flash_attention_forward" not in path]
-    return ops
+    return _recorded("cpu" if key == "cpu" else "h200")[name]["ops"]
 
 
 def _bound(role: str, name: str) -> str:

@@ -154,3 +154,11 @@ def test_rates_stand_beside_the_ceiling_of_their_own_type():
     assert chart.data["reference"] == [788.0, 788.0, 50.0, 50.0]
     assert chart.data["values"][0] == pytest.approx(208, rel=0.01)
     assert chart.alt.startswith("Rate of each matmul: Naive, in place: q · kᵀ 208 TFLOP/s, 26 % of its ceiling;")
+
+
+def test_casts_of_scalars_are_no_casts_of_the_inputs():
+    """On a CPU `mul` casts its scalar as well: five `_to_copy` before the first matmul, of which three cast q, k and v."""
+    ops = facts("cpu").variants["sdpa_math"].ops
+    before = [op.name for op in ops][:[op.name for op in ops].index("aten::bmm")]
+    assert before.count("aten::_to_copy") == 5
+    assert "3 casts per forward" in outcome("math-upcast", facts("cpu")).headline

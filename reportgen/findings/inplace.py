@@ -17,13 +17,13 @@ OPS_CASES: dict[str, Case] = {
     "no-mask-step": not_measurable("Not measurable: the trace of {missing} shows no `masked_fill` op, so there is no masking step to count."),
     "fewer": Case(
         "holds",
-        "With {software}, the masking step dispatches {inplace} CPU ops in place instead of {naive}.",
+        "With {software}, the masking step dispatches {inplace} in place instead of {naive}.",
         because=(Because("gone", "In place these fall away: {gone}."),),
         caveats=(Because("profiled", "Under the profiler the step takes {profiled_inplace} instead of {profiled} on the CPU; the profiler itself is part of both."), OTHER_SHAPE),
         advice="Where the GPU waits for the CPU (small batches, short sequences), fewer dispatched ops shorten every forward; where it does not, they are free.",
     ),
-    "same": Case("differs", "With {software}, the masking step dispatches as many CPU ops in place as out of place: {naive}.", caveats=(OTHER_SHAPE,)),
-    "more": Case("differs", "With {software}, the masking step dispatches more CPU ops in place: {inplace} instead of {naive}.", caveats=(OTHER_SHAPE,)),
+    "same": Case("differs", "With {software}, the masking step dispatches as much in place as out of place: {inplace}.", caveats=(OTHER_SHAPE,)),
+    "more": Case("differs", "With {software}, the masking step dispatches more in place: {inplace} instead of {naive}.", caveats=(OTHER_SHAPE,)),
 }
 
 
@@ -38,7 +38,7 @@ def ops_rule(facts: RunFacts) -> Decision:
             return decide("no-mask-step", missing=facts.variants[name].title)
     naive, inplace = (mask_ops(facts.variants[name]) for name in BOTH)
     gone = [name for name in dict.fromkeys(op.name for op in naive) if name not in {op.name for op in inplace}]
-    args = {"software": software(facts, "torch"), "naive": Count(len(naive)), "inplace": Count(len(inplace)),
+    args = {"software": software(facts, "torch"), "naive": Count(len(naive)), "inplace": plural(len(inplace), "CPU op"),
             "gone": listed([f"`{name}`" for name in gone]), "profiled": Seconds(naive[0].duration),
             "profiled_inplace": Seconds(inplace[0].duration), "other_workload": other_workload(facts)}
     if len(inplace) == len(naive):
@@ -119,7 +119,7 @@ MEMORY_CASES: dict[str, Case] = {
         because=(Because("matrices", "That is room for {matrices} of {score} each and little more, and masking is not the only step that needs as many: scaling and softmax also hold their input and their output at once. "
                                      "The peak is the highest of several equal steps, so lowering one leaves it."),),
         caveats=(OTHER_SHAPE,),
-        advice="To lower the peak, every step that holds two score matrices must go: scale and softmax in place too, or a fused backend that never stores the scores.",
+        advice="To lower the peak, every step that holds two score matrices must go, softmax included. A fused backend does that: it never stores the scores.",
     ),
     "larger": Case(
         "differs",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..facts import ActivityFacts, RunFacts, VariantFacts
-from ..patterns import rebuilt_mask
+from ..patterns import math_fallback, rebuilt_mask
 from ..tables import Code, Table, columns
 from ..units import Bytes, Count, Percent, Seconds, listed, plural
 from .base import NOT_RECORDED, UNAVAILABLE, Because, Case, Chart, Claim, Decision, Evidence, Finding, decide, missing_variant, not_measurable
@@ -14,19 +14,21 @@ _ADVICE = ("Build a mask once, keep it as a buffer of your module, and hand it o
            "which compares indices inside the kernel and builds no mask at all.")
 _APPLY = Because("apply_time", "Building is not the expensive part: adding the mask to the scores (`aten::add_`) passes once over the whole score matrix and takes {apply_time}.")
 
+_UNFILLED = Because("unfilled", "{unfilled} writes its value itself here; no `aten::fill_` is dispatched under it.")
+
 REBUILT_CASES: dict[str, Case] = {
     **UNAVAILABLE, **NOT_RECORDED,
     "rebuilt": Case(
         "holds",
         "With {software}, math builds the causal mask anew in every recorded forward: {parts}; {count} and {time} of {whole} GPU time ({share}).",
         because=(_APPLY,),
-        caveats=(OTHER_SHAPE,),
+        caveats=(_UNFILLED, OTHER_SHAPE),
         advice=_ADVICE,
     ),
     "rebuilt-ops-only": Case(
         "holds",
-        "With {software}, math builds the causal mask anew in every recorded forward: {parts}; there is no GPU lane that tells what it costs.",
-        caveats=(OTHER_SHAPE,),
+        "With {software}, math builds the causal mask anew in every recorded forward: {parts}; on the CPU that takes {cpu_time} of the {cpu_whole} that its ops take under the profiler.",
+        caveats=(_UNFILLED, Because("no_lane", "There is no GPU lane, so what building costs on a GPU is not seen."), OTHER_SHAPE),
         advice=_ADVICE,
     ),
     "part-missing": Case(
@@ -56,22 +58,41 @@ def rebuilt_rule(facts: RunFacts) -> Decision:
         return decide("recorded-before", what="the CPU side of this variant's trace")
     if math.integrity and math.integrity.differing:
         return decide("forwards-differ", odd=plural(len(math.integrity.differing), "forward"))
-    found, built = rebuilt_mask.steps_of(math.ops), rebuilt_mask.activities_of(math.activities)
+    found, unfilled = _steps(math)
+    built = rebuilt_mask.activities_of(math.activities)
     seen = [step for step in rebuilt_mask.STEPS if step in found]
     absent = [step for step in rebuilt_mask.STEPS if step not in found]
     apply = [a for a in math.activities if a.role == "add"]
-    args = {"software": software(facts, "torch"), "parts": _said(seen),
+    args = {"software": software(facts, "torch"), "parts": _said(["aten::scalar_tensor" if unfilled and "scalar" in step else step for step in seen]),
             "missing_parts": _said(absent), "apply_time": Seconds(total(apply)) if apply else None,
-            "other_workload": other_workload(facts)}
+            "unfilled": unfilled, "other_workload": other_workload(facts)}
     if not seen:
         return decide("not-rebuilt", **args)
     if absent:
         return decide("part-missing", **args)
     if not math.activities:
-        return decide("rebuilt-ops-only", **args)
+        whole = next(op.duration for op in math.ops if op.name == math_fallback.OP)
+        return decide("rebuilt-ops-only", **args, cpu_time=Seconds(_cpu_time(math)), cpu_whole=Seconds(whole), no_lane=True)
     whole = total(math.activities)
     return decide("rebuilt", **args, count=plural(sum(a.kind == "kernel" for a in built), "kernel"), time=Seconds(total(built)), whole=Seconds(whole),
                   share=Percent(100 * total(built) / whole if whole else 0.0))
+
+
+def _steps(math: VariantFacts) -> tuple[frozenset[str], str | None]:
+    """The building steps in math's ops, and the op, if any, that filled its scalar without `aten::fill_`.
+
+    On a CPU `scalar_tensor` writes one element itself; the step is the scalar, however it is written.
+    """
+    found, scalar = rebuilt_mask.steps_of(math.ops), "aten::scalar_tensor"
+    step = f"{scalar} → aten::fill_"
+    made = any(op.path[-2:] == (math_fallback.OP, scalar) for op in math.ops)
+    return (found, None) if step in found or not made else (found | {step}, f"`{scalar}`")
+
+
+def _cpu_time(math: VariantFacts) -> float:
+    """Seconds on the CPU, under the profiler, of the ops that build the mask."""
+    roots = {ops[0] for ops in rebuilt_mask.STEPS.values()}
+    return sum(op.duration for op in math.ops if op.name in roots and op.path[-2:-1] == (math_fallback.OP,))
 
 
 def _said(steps: list[str]) -> str:

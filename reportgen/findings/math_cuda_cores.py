@@ -142,12 +142,15 @@ UPCAST_CASES: dict[str, Case] = {
 
 
 def upcast_ops(variant: VariantFacts) -> int:
-    """Casts that math dispatches before its first matmul (one each for q, k and v)."""
+    """Casts that math itself dispatches before its first matmul (one each for q, k and v).
+
+    Casts deeper down are those of scalars, inside `mul` for example, and no casts of the inputs.
+    """
     count = 0
     for op in variant.ops:
         if op.name in ("aten::bmm", "aten::baddbmm"):
             break
-        count += op.name == "aten::_to_copy" and math_fallback.OP in op.path
+        count += op.path[-3:] == (math_fallback.OP, "aten::to", "aten::_to_copy")
     return count
 
 
