@@ -187,7 +187,7 @@ def test_occupancy_shows_every_step_then_the_profilers_field() -> None:
 
 def test_a_variant_that_failed_shows_its_reason_and_costs_only_itself() -> None:
     files = rendered(unavailable(facts("h200"), "sdpa_cudnn", "cuDNN says <no> | sorry"))
-    assert "SDPA cuDNN has no results on NVIDIA H200: unavailable. cuDNN says &lt;no&gt; | sorry" in files["variants/sdpa_cudnn.md"]
+    assert "No results on NVIDIA H200. SDPA cuDNN: unavailable. cuDNN says &lt;no&gt; | sorry" in files["variants/sdpa_cudnn.md"]
     assert "SDPA flash is the fastest here" in files["index.md"]
 
 
@@ -225,7 +225,7 @@ def test_a_tie_is_called_a_tie() -> None:
 
 
 def test_without_a_gpu_wall_time_decides() -> None:
-    assert "of time in an eager loop per forward" in lead.winner(facts("cpu"))
+    assert "of wall time per forward" in lead.winner(facts("cpu"))
     assert lead.wall(facts("cpu")) == ""
 
 
@@ -362,6 +362,25 @@ def test_a_run_that_is_gone_takes_its_pages_along_and_leaves_files_of_others(tmp
     assert not (tmp_path / "runs" / facts("cpu").slot).exists()
     assert (tmp_path / "by-hand.md").exists()
     assert tree.differences(files, tmp_path) == []
+
+
+def test_runs_on_disk_render_into_a_folder_of_their_own(tmp_path: Path) -> None:
+    """Where the pages go elsewhere, evidence and style sheets go along; a run that is gone takes its copies with it."""
+    from reportgen import run as run_room
+    from run_builder import record
+
+    runs = [run_room.load(record(tmp_path / "docs/runs")), run_room.load(record(tmp_path / "docs/runs", slug="nvidia-b300"))]
+    (tmp_path / "docs/assets").mkdir()
+    (tmp_path / "docs/assets/report.css").write_text("p {}", encoding="utf-8")
+    out = tmp_path / "build/docs"
+    pages.render(runs, out, runs[0].slot, tmp_path / "docs")
+    assert (out / "runs" / runs[1].slot / "sdpa_flash.trace.json.gz").read_bytes() == (runs[1].path / "sdpa_flash.trace.json.gz").read_bytes()
+    assert (out / "assets/report.css").is_file() and (out / "runs" / runs[0].slot / "run.json").is_file()
+    assert pages.check(runs, out, runs[0].slot) == []
+    assert not (tmp_path / "docs/index.md").exists()
+    pages.render(runs[:1], out, runs[0].slot, tmp_path / "docs")
+    assert not (out / "runs/nvidia-b300").exists()
+    assert runs[1].path.is_dir()
 
 
 def test_featuring_a_run_that_is_not_there_is_an_error() -> None:

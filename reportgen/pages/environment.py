@@ -12,6 +12,7 @@ from .. import published, tables, units
 from ..workload import ARTICLE
 from .cells import Badge, heading, sentence
 from .site import MARKER, root
+from .summaries import masked_row, why_not
 
 TEMPLATES = Path(__file__).resolve().parent.parent / "templates"
 
@@ -22,7 +23,7 @@ def environment() -> Environment:
     env = Environment(loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, autoescape=False,
                       trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True, newline_sequence="\n")
     env.filters.update(code=tables.code, prose=tables.prose, text=units.text, table=tables.markdown,
-                       badge=lambda verdict: str(Badge(verdict)), sentence=sentence, heading=heading,
+                       badge=lambda verdict: str(Badge(verdict)), sentence=sentence, heading=heading, why_not=why_not, masked_row=masked_row,
                        seconds=lambda v: units.text(None if v is None else units.Seconds(v)),
                        bytes=lambda v: units.text(None if v is None else units.Bytes(v)),
                        percent=lambda v: units.text(None if v is None else units.Percent(v)),

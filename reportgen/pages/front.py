@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..facts import RunFacts, VariantFacts
 from ..tables import Table, columns
 from . import board, lead, pictures, summaries
-from .cells import Sentence, us
+from .cells import sentence, us
 from .environment import page
 from .site import Site, device_name, software
 
@@ -69,11 +69,11 @@ def cold(facts: RunFacts) -> Table:
 
 
 def accuracy(facts: RunFacts) -> Table:
-    """Relative error against FP64, and what a fully masked row gives."""
-    rows = []
+    """Relative error against FP64, and what a fully masked row gives; torch's words where it refused."""
+    rows, notes = [], []
     for v in _shown(facts):
         error, allowed = (None if value is None else f"{value * 100:.2g} %" for value in (v.relative_error, v.allowed_error))
-        masked = v.masked_row.outcome.replace("-", " ") if v.masked_row else None
-        why = Sentence(v.masked_row.reason) if v.masked_row and v.masked_row.reason else None
-        rows.append((summaries.variant_link(v), error, allowed, masked, why))
-    return Table(columns("Variant", "#Relative error", "#Allowed", "Fully masked row", "torch's words"), tuple(rows))
+        rows.append((summaries.variant_link(v), error, allowed, summaries.masked_row(v)))
+        if v.masked_row and v.masked_row.reason:
+            notes.append(f"{v.title}: {sentence(v.masked_row.reason)}")
+    return Table(columns("Variant", "#Relative error", "#Allowed", "Fully masked row"), tuple(rows), notes=tuple(notes))

@@ -11,7 +11,7 @@ from ..units import Ratio, Seconds, listed
 from .site import Site, device_name, software
 from .summaries import fused_by_host_time
 
-QUANTITIES = {"gpu_time": "GPU time", "wall_time": "time in an eager loop", "host_time": "CPU time"}
+QUANTITIES = {"gpu_time": "GPU time", "wall_time": "wall time", "host_time": "CPU time"}
 
 
 def decisive(facts: RunFacts) -> str:

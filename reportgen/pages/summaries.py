@@ -32,7 +32,7 @@ def kernel_counts(facts: RunFacts) -> Table:
         rows.append((variant_link(variant), Count(len(variant.prediction)) if variant.prediction else None,
                      None if article is None else Count(article), variant.kernels, variant.memcpys, variant.memsets, variant.observed))
         if not variant.ok:
-            notes.append(_why_not(variant))
+            notes.append(why_not(variant))
         elif variant.kernels is None:
             notes.append(f"{variant.title}: the trace has no GPU lane, so there is nothing to count.")
     return Table(columns("Variant", "#Predicted", "#Article", "#Kernels", "#Memcpys", "#Memsets", "#All"), tuple(rows),
@@ -52,7 +52,7 @@ def slowdown(facts: RunFacts) -> Table:
     article = tuple(published.of(name, "gpu_time") for name in ("naive_inplace", "sdpa_math"))
     if all(article):
         rows.append((f"Article, {said['device']['name']}, GPU time", us(article[0]), us(article[1]), f"{said['math_slowdown']}"))
-    notes = [] if facts.ok("naive_inplace", "sdpa_math") else [_why_not(facts.variants.get(n)) for n in ("naive_inplace", "sdpa_math") if not facts.ok(n)]
+    notes = [] if facts.ok("naive_inplace", "sdpa_math") else [why_not(facts.variants.get(n)) for n in ("naive_inplace", "sdpa_math") if not facts.ok(n)]
     if not published_workload(facts):
         notes.append(f"The article's values belong to its own workload; here: {facts.workload.describe()}.")
     return Table(columns("Where", "#Naive in place (µs)", "#SDPA math (µs)", "#Ratio (lowest to highest process)"), tuple(rows),
@@ -71,7 +71,7 @@ def cpu_bill(facts: RunFacts) -> Table:
     return Table(columns("Variant", "#Host time (µs)", "#Lowest to highest (µs)", "#Under the profiler (µs)", "#Article, profiler (µs)", "#First call (µs)",
                          "#GPU time (µs)", "#Wall time (µs)"),
                  tuple(rows), "What one call costs the CPU: in steady state without a profiler, under the profiler (the article's quantity), and on the first call.",
-                 tuple(_why_not(v) for v in facts.variants.values() if not v.ok))
+                 tuple(why_not(v) for v in facts.variants.values() if not v.ok))
 
 
 def main_kernel(variant: VariantFacts | None) -> ActivityFacts | None:
@@ -115,15 +115,14 @@ def numbers(facts: RunFacts) -> Table:
     """Every measured quantity, a row per variant."""
     rows = []
     for variant in facts.variants.values():
-        masked = variant.masked_row.outcome.replace("-", " ") if variant.masked_row else None
         error = None if variant.relative_error is None else f"{variant.relative_error * 100:.2g} %"
         memory = None if variant.peak_memory_bytes is None else f"{variant.peak_memory_bytes / 2**20:,.1f}"
         rows.append((variant_link(variant), variant.status, us(variant.gpu_time), us(variant.gpu_time_cold), us(variant.wall_time), us(variant.host_time),
-                     us(variant.first_call), us(variant.first_call_new_shape), memory, error, masked))
+                     us(variant.first_call), us(variant.first_call_new_shape), memory, error, masked_row(variant)))
     return Table(columns("Variant", "Status", "#GPU, hot (µs)", "#GPU, cold (µs)", "#Wall (µs)", "#Host (µs)", "#First call (µs)", "#First call, new shape (µs)",
                          "#Peak memory (MiB)", "#Relative error", "Fully masked row"),
                  tuple(rows), "Medians of fresh processes. GPU time is that of the activities alone; wall time is per forward in an eager loop; host time is until the call returns.",
-                 tuple(_why_not(v) for v in facts.variants.values() if not v.ok))
+                 tuple(why_not(v) for v in facts.variants.values() if not v.ok))
 
 
 def training(facts: RunFacts) -> Table | None:
@@ -163,7 +162,18 @@ def _result(value: int | float | None) -> object:
     return Count(value) if isinstance(value, int) else value
 
 
-def _why_not(variant: VariantFacts | None) -> str:
+MASKED_ROW = {"nan": "NaN", "zeros": "zeros", "other": "other values", "refused": "refused", "takes-no-mask": "takes no mask"}
+
+
+def masked_row(variant: VariantFacts) -> str | None:
+    """What comes out for a query that may see no key, in words."""
+    if variant.masked_row is None:
+        return None
+    return MASKED_ROW.get(variant.masked_row.outcome, variant.masked_row.outcome)
+
+
+def why_not(variant: VariantFacts | None) -> str:
+    """Why a variant has no results, as a sentence or two."""
     if variant is None:
         return "This run was recorded before one of these variants was added."
     if variant.status == RECORDED_BEFORE:

@@ -46,7 +46,7 @@ def prediction(variant: VariantFacts) -> Table:
 
 
 def _activity_name(activity: ActivityFacts) -> str:
-    kind = "" if activity.kind == "kernel" else f" ({activity.kind})"
+    kind = "" if activity.kind in ("kernel", activity.role) else f" ({activity.kind})"
     return f"{activity.role}{kind}, under {activity.op}" if activity.op else f"{activity.role}{kind}"
 
 
