@@ -22,7 +22,7 @@ def time_bars(name: str, shown: Sequence[tuple[VariantFacts, Estimate | None]], 
     if not known:
         return ()
     least = min(known, key=lambda pair: pair[1].median)
-    said = ", ".join(f"{variant.title} {Seconds(time.median)}" for variant, time in known)
+    said = "; ".join(f"{variant.title} {Seconds(time.median)}" for variant, time in known)
     data = {
         "labels": [variant.title for variant, _ in shown],
         "values": [_us(time and time.median) for _, time in shown],

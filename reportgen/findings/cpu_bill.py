@@ -17,8 +17,8 @@ from .rankings import interval, measured, order, said, standing, time_of
 CUDNN = "sdpa_cudnn"
 _SHOWN = (
     Because("profiled", "Under the profiler, which the article read, the CPU times are {profiled}{profiled_order}."),
-    Because("first", "The first call is another matter: {first}; there libraries load and cuDNN builds its plan."),
-    Because("new_shape", "At a shape not seen before, the first call takes {new_shape}."),
+    Because("first", "The first call, which includes all that is done only once, takes: {first}."),
+    Because("new_shape", "At a shape not seen before, the first call takes: {new_shape}."),
 )
 _ADVICE = ("Pay the first call before it matters: warm each shape up once per thread at start-up, and keep the number of shapes small. "
            "Where the CPU is what you wait for, capture the forward in a CUDA graph, which leaves no call to pay for.")
@@ -96,7 +96,7 @@ FEWER_CASES: dict[str, Case] = {
 def fewer_rule(facts: RunFacts) -> Decision:
     ran = [variant for variant in measured(facts, FUSED, "host_time") if variant.op_count is not None]
     dearer, agreeing, ties = _pairs(facts, ran)
-    args = {"pairs": listed(dearer), "agreeing": listed(agreeing), "ties": listed(ties), "software": software(facts, "torch", "cudnn"),
+    args = {"pairs": "; ".join(dearer), "agreeing": "; ".join(agreeing), "ties": "; ".join(ties), "software": software(facts, "torch", "cudnn"),
             "other_workload": other_workload(facts)}
     if dearer:
         return decide("fewer-and-dearer", **args)
@@ -118,12 +118,12 @@ def _pairs(facts: RunFacts, ran: list[VariantFacts]) -> tuple[list[str], list[st
         few, many = sorted((one, other), key=lambda variant: variant.op_count or 0)
         winner = compare(few.host_time, many.host_time, facts.floor).winner  # type: ignore[arg-type]
         target = {"second": dearer, "first": agreeing, "tie": ties}[winner]
-        target.append(f"{_bill(few)} against {_bill(many)}")
+        target.append(f"{few.title} takes {_bill(few)} ops, {many.title} {_bill(many)}")
     return dearer, agreeing, ties
 
 
 def _bill(variant: VariantFacts) -> str:
-    return f"{variant.title} with {Count(variant.op_count or 0)} ops {Seconds(variant.host_time.median)}"  # type: ignore[union-attr]
+    return f"{Seconds(variant.host_time.median)} with {Count(variant.op_count or 0)}"  # type: ignore[union-attr]
 
 
 def evidence(facts: RunFacts) -> Evidence:

@@ -119,7 +119,12 @@ def _fused(facts: RunFacts) -> list[VariantFacts]:
 
 def _ops_table(facts: RunFacts) -> tuple[Table, ...]:
     rows = tuple((variant.title, Count(variant.op_count or 0), Count(transposes(variant) or 0), ", ".join(_names(variant))) for variant in _fused(facts))
-    return (Table(columns("Variant", "#CPU ops", "#of them `aten::transpose`", "Under the SDPA op"), rows, caption="CPU ops that one forward dispatches."),) if rows else ()
+    return (Table(columns("Variant", "#CPU ops", "#of them `aten::transpose`", "Under the SDPA op"), rows, caption="CPU ops that one forward dispatches.",
+                  notes=(f"The article: {_published_transposes()}.",)),) if rows else ()
+
+
+def _published_transposes() -> str:
+    return ", ".join(f"{name.removeprefix('sdpa_').replace('cudnn', 'cuDNN')} {plural(published.of(name, 'transposes'), 'transpose')}" for name in FUSED)
 
 
 def _names(variant: VariantFacts) -> list[str]:
@@ -129,7 +134,7 @@ def _names(variant: VariantFacts) -> list[str]:
 
 def _ops_chart(facts: RunFacts) -> tuple[Chart, ...]:
     shown = _fused(facts)
-    said = ", ".join(f"{variant.title} {variant.op_count} ({transposes(variant)} transposes)" for variant in shown)
+    said = "; ".join(f"{variant.title} {variant.op_count} ({transposes(variant)} transposes)" for variant in shown)
     return number_bars("cudnn-kernel-ops", [(variant, float(variant.op_count or 0)) for variant in shown], "ops",
                        alt=f"CPU ops per forward: {said}.", caption="CPU ops that one forward dispatches.")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .. import published
 from ..facts import SIX, RunFacts
-from ..units import Bytes, Percent, listed, significant
+from ..units import Bytes, Percent, listed
 from .base import OTHER_WORKLOAD, Because, Case, Claim, Decision, Finding, decide, missing_variant, not_measurable
 from .cudnn_launch_evidence import evidence
 from .flash_occupancy import residency_args
@@ -92,7 +92,7 @@ def zero_rule(facts: RunFacts) -> Decision:
     if kernel is None or kernel.profiler_occupancy is None:
         return decide("no-field")
     field, shared = kernel.profiler_occupancy, kernel.shared_memory
-    args = {"field": Percent(field), "raw": significant(field), "software": software(facts, "torch", "cudnn"), "other_workload": other_workload(facts),
+    args = {"field": Percent(field), "raw": f"{field:g}", "software": software(facts, "torch", "cudnn"), "other_workload": other_workload(facts),
             "real": Percent(kernel.occupancy.theoretical) if kernel.occupancy else None,
             "small": Bytes(shared) if shared is not None and shared <= DEFAULT_LIMIT else None}
     if field < 0:

@@ -7,7 +7,7 @@ from ..tables import Code, Table, columns
 from ..units import Bytes, Count, Percent
 from .bar_charts import number_bars
 from .base import Chart, Evidence
-from .launches import Launches, library_launches
+from .launches import LIBRARY_APIS, Launches, library_launches
 from .one_kernel import main_kernel
 from .residency import DEFAULT_LIMIT, steps_table
 from .zero_cause import Witness, witnesses
@@ -26,7 +26,8 @@ def _api_table(facts: RunFacts) -> tuple[Table, ...]:
     if not rows:
         return ()
     return (Table(columns("Library", "Launched by", "#Kernels per forward, all variants together", "#Shared memory", "#Profiler's occupancy"), rows,
-                  caption="Who launches through which host call."),)
+                  caption="Who launches through which host call.",
+                  notes=(f"The article: cuDNN through `{LIBRARY_APIS['cudnn']}`, all others through `{LIBRARY_APIS['others']}`.",)),)
 
 
 def _groups(facts: RunFacts) -> tuple[Launches, ...]:

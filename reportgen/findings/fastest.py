@@ -22,7 +22,7 @@ _CAVEATS = (
 _SHARED = "Time your own shapes before you pin one: the order of backends depends on the sequence length, the head dimension and the library versions."
 
 FASTEST_CASES: dict[str, Case] = {
-    **UNAVAILABLE, **NOT_RECORDED,
+    **UNAVAILABLE,
     "flash-wins": Case(
         "holds",
         "Flash is the fastest by {quantity}, with {software}: {flash_time} per forward; next comes {next} with {next_time} ({ratio}).",

@@ -58,8 +58,8 @@ def flash_rule(facts: RunFacts) -> Decision:
 
 
 _TIMES = (
-    Because("inplace_matmuls", "The matmuls of naive in-place take {inplace_matmuls} of its GPU time and are {inplace_matmuls_bound}."),
-    Because("inplace_longest", "The longest activity of naive in-place is its {inplace_longest}."),
+    Because("inplace_matmuls", "The matmuls of naive in place take {inplace_matmuls} of its GPU time and are {inplace_matmuls_bound}."),
+    Because("inplace_longest", "The longest activity of naive in place is its {inplace_longest}."),
     Because("math_longest", "The longest activity of SDPA math is its {math_longest}."),
 )
 _SCORES_ADVICE = ("Use a fused backend wherever you can: the time that it saves is time in which the score matrix travels, so it grows with the "
@@ -71,26 +71,26 @@ HBM_CASES: dict[str, Case] = {
     **NO_TRACE, **CACHE_CASES,
     "dominates": Case(
         "holds",
-        "HBM-bound activities take {inplace_hbm} of the GPU time of naive in-place and {math_hbm} of SDPA math's, with {software}.",
+        "HBM-bound activities take {inplace_hbm} of the GPU time of naive in place and {math_hbm} of SDPA math's, with {software}.",
         because=_TIMES, caveats=(OTHER_SHAPE,), advice=_SCORES_ADVICE),
     "not-in-inplace": Case(
         "differs",
-        "HBM does not dominate naive in-place, with {software}: {inplace_hbm} of its GPU time is HBM-bound, and the largest share is {inplace_largest}. "
+        "HBM does not dominate naive in place, with {software}: {inplace_hbm} of its GPU time is HBM-bound, and the largest share is {inplace_largest}. "
         "In SDPA math {math_hbm} is HBM-bound.",
         because=_TIMES, caveats=(OTHER_SHAPE,), advice=_NEITHER_ADVICE),
     "not-in-math": Case(
         "differs",
         "HBM does not dominate SDPA math, with {software}: {math_hbm} of its GPU time is HBM-bound, and the largest share is {math_largest}. "
-        "In naive in-place {inplace_hbm} is HBM-bound.",
+        "In naive in place {inplace_hbm} is HBM-bound.",
         because=_TIMES, caveats=(OTHER_SHAPE,), advice=_NEITHER_ADVICE),
     "in-neither": Case(
         "differs",
-        "HBM dominates neither of the two, with {software}. Naive in-place: {inplace_hbm} of its GPU time is HBM-bound, and the largest share is {inplace_largest}. "
+        "HBM dominates neither of the two, with {software}. Naive in place: {inplace_hbm} of its GPU time is HBM-bound, and the largest share is {inplace_largest}. "
         "SDPA math: {math_hbm} is HBM-bound, and the largest share is {math_largest}.",
         because=_TIMES, caveats=(OTHER_SHAPE,), advice=_NEITHER_ADVICE),
     "no-ceilings": not_measurable("Not measurable: this run has no measured ceilings for copies and matmuls, so no activity can be called bound by either."),
     "not-modelled": not_measurable(
-        "Not measurable: {unknown_inplace} of naive in-place's GPU time and {unknown_math} of SDPA math's is spent in activities whose bytes or FLOP are not known."),
+        "Not measurable: {unknown_inplace} of naive in place's GPU time and {unknown_math} of SDPA math's is spent in activities whose bytes or FLOP are not known."),
 }
 
 

@@ -24,7 +24,7 @@ OCCUPANCY_CASES: dict[str, Case] = {
     **NO_TRACE, **NO_ARITHMETIC, **OTHER_WORKLOAD,
     "follows": Case(
         "holds",
-        "Flash's occupancy follows from its launch, with {software}: {blocks} of {warps} are {value}, and {source} shows {reading}.",
+        "Flash's occupancy follows from its launch, with {software}: {blocks} of {warps} are {value} of the {slots} that an SM has room for, and {source} shows {reading}.",
         because=_BECAUSE, caveats=_CAVEATS, advice=_ADVICE),
     "other-value": Case(
         "differs",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from .. import published
 from ..facts import ActivityFacts, RunFacts, VariantFacts
 from ..tables import Code, Table, code, columns
 from ..units import Bytes, Count, Seconds, listed, plural
@@ -40,7 +41,7 @@ def unread(facts: RunFacts, *names: str) -> Decision | None:
     if not facts.has_gpu_lane:
         return decide("no-gpu-lane")
     if any(facts.variants[name].kernels is None for name in names):
-        return decide("recorded-before", what="this variant's trace")
+        return decide("recorded-before", what="the GPU side of this variant's trace")
     return None
 
 
@@ -106,8 +107,10 @@ def parts_table(variant: VariantFacts) -> tuple[Table, ...]:
     if kernel is None or kernel.decoded is None or not kernel.decoded.parts:
         return ()
     rows = tuple((Code(part.text), part.meaning, part.source) for part in kernel.decoded.parts)
-    note = f"Tensor Cores by the name: {kernel.decoded.tensor_cores} ({kernel.decoded.tensor_cores_why})."
-    return (Table(columns("Part", "Meaning", "Source"), rows, caption=f"The kernel name of {variant.title}, part by part.", notes=(note,)),)
+    notes = [f"Tensor Cores by the name: {kernel.decoded.tensor_cores} ({kernel.decoded.tensor_cores_why})."]
+    if published.of(variant.id, "kernel_name"):
+        notes.append(f"The article's kernel, on one {published.load()['device']['name']}: {code(published.of(variant.id, 'kernel_name'))}.")
+    return (Table(columns("Part", "Meaning", "Source"), rows, caption=f"The kernel name of {variant.title}, part by part.", notes=tuple(notes)),)
 
 
 def kernel_count(variant: VariantFacts) -> Count | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
+from .. import published
 from ..arch_limits import DEFAULT_SHARED_MEMORY
 from ..facts import ActivityFacts, RunFacts, VariantFacts
 from ..tables import Code, Table, columns
@@ -15,6 +16,7 @@ from .one_kernel import kernels
 DEFAULT_LIMIT = DEFAULT_SHARED_MEMORY
 """Bytes of shared memory per block that CUDA allows without opting in. The profiler computes its occupancy
 field with this limit, so it writes 0 for any kernel above it (Kineto, `DeviceProperties.cpp`)."""
+OVER = "More than 48 KiB of shared memory"
 ABOUT = 0.5
 """Points of a percentage that "about" allows (the claims' rule)."""
 
@@ -74,35 +76,47 @@ def steps_table(variant: VariantFacts, kernel: ActivityFacts) -> tuple[Table, ..
 
 
 def _number(value: int | float) -> object:
-    return Count(value) if isinstance(value, int) else value
+    return Count(value) if isinstance(value, int) else str(Percent(value)).removesuffix(" %")
 
 
 def kernels_table(facts: RunFacts) -> tuple[Table, ...]:
-    """Every kernel of every variant: arithmetic, profiler and counters side by side, and why they differ."""
-    rows = [_kernel_row(variant, kernel) for variant in facts.variants.values() for kernel in _distinct(variant)]
-    if not rows:
+    """Every distinct kernel of the run: arithmetic, profiler and counters side by side, and why they differ."""
+    groups: dict[tuple[object, ...], tuple[ActivityFacts, list[str]]] = {}
+    for variant in facts.variants.values():
+        for kernel in kernels(variant):
+            key = (kernel.name, kernel.grid, kernel.block, kernel.registers, kernel.shared_memory, kernel.profiler_occupancy)
+            titles = groups.setdefault(key, (kernel, []))[1]
+            if variant.title not in titles:
+                titles.append(variant.title)
+    if not groups:
         return ()
-    titles = columns("Variant", "Kernel", "#Registers", "#Threads", "#Shared memory", "#Resident warps", "#Arithmetic", "#Profiler", "#Counters", "Limited by", "Why they differ")
-    return (Table(titles, tuple(rows), caption="Theoretical occupancy of every kernel, from the launch, from the profiler's field and from hardware counters."),)
+    heads = columns("Variants", "Kernel", "#Registers", "#Threads", "#Shared memory", "#Resident warps", "#Arithmetic", "#Profiler", "#Counters", "Limited by", "Why they differ")
+    note = (f"{OVER}: the profiler reckons with the default limit of {Count(DEFAULT_LIMIT)} B per block, so no block of a kernel that opted in to more seems to fit, "
+            "and it shows 0.")
+    rows = tuple(_kernel_row(titles, kernel) for kernel, titles in groups.values())
+    notes = (*((note,) if any(row[-1] == OVER for row in rows) else ()), *_published(facts))
+    return (Table(heads, rows, caption="Theoretical occupancy of every kernel, from the launch, from the profiler's field and from hardware counters.", notes=notes),)
 
 
-def _distinct(variant: VariantFacts) -> list[ActivityFacts]:
-    """Kernels that differ in what occupancy depends on; repetitions add nothing to a table."""
-    seen: dict[tuple[object, ...], ActivityFacts] = {}
-    for kernel in kernels(variant):
-        seen.setdefault((kernel.name, kernel.grid, kernel.block, kernel.registers, kernel.shared_memory), kernel)
-    return list(seen.values())
+def _published(facts: RunFacts) -> tuple[str, ...]:
+    """What the article read for the two kernels whose occupancy it discusses."""
+    device = published.load()["device"]["name"]
+    return tuple(
+        f"The article, on one {device}: {facts.variants[name].title} {Count(published.of(name, 'registers'))} registers × {Count(published.of(name, 'threads'))} threads, "
+        f"about {Percent(published.of(name, 'occupancy'))}; its profiler shows {Percent(published.of(name, 'profiler_occupancy'))}."
+        for name in ("sdpa_flash", "sdpa_cudnn") if name in facts.variants)
 
 
-def _kernel_row(variant: VariantFacts, kernel: ActivityFacts) -> tuple[object, ...]:
+def _kernel_row(titles: list[str], kernel: ActivityFacts) -> tuple[object, ...]:
     resident, counted = kernel.occupancy, kernel.counters
-    return (variant.title, Code(kernel.short), _count(kernel.registers), _count(prod(kernel.block) if kernel.block else None),
+    false_zero = kernel.profiler_occupancy == 0 and (kernel.shared_memory or 0) > DEFAULT_LIMIT
+    return ("; ".join(titles), Code(kernel.short), _count(kernel.registers), _count(prod(kernel.block) if kernel.block else None),
             None if kernel.shared_memory is None else Bytes(kernel.shared_memory),
             f"{resident.resident_warps} of {resident.max_warps}" if resident else None,
             Percent(resident.theoretical) if resident else None,
             None if kernel.profiler_occupancy is None else Percent(kernel.profiler_occupancy),
             Percent(counted.theoretical_pct) if counted and counted.theoretical_pct is not None else None,
-            listed(resident.limiters) if resident else None, kernel.occupancy_why)
+            listed(resident.limiters) if resident else None, OVER if false_zero else kernel.occupancy_why)
 
 
 def _count(value: int | None) -> Count | None:

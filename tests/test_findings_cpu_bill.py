@@ -1,0 +1,173 @@
+"""The CPU's bill: every case, every device, and what stands beside the verdict."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from builder_devices import DEVICES
+from builders import facts, no_lane, unavailable, variant
+from reportgen.charts import svg
+from reportgen.findings.base import evaluate
+from reportgen.findings.cpu_bill import FINDING
+from reportgen.tables import markdown
+from turned import timed, without_ops
+
+CLAIMS = {claim.id: claim for claim in FINDING.claims}
+
+CASES_REACHED = {
+    ("cudnn-cpu-cost", "costs-most"): (
+        lambda: facts(),
+        "cuDNN costs the most CPU time of the three in the steady state, with torch 2.11.0+cu130 and cuDNN 9.19.0: SDPA cuDNN 47.0 µs, SDPA"
+        " flash 43.0 µs and SDPA efficient 40.0 µs per call."),
+    ("cudnn-cpu-cost", "another-costs-more"): (
+        lambda: timed(facts(), "host_time", sdpa_efficient=40, sdpa_flash=50, sdpa_cudnn=45),
+        "cuDNN does not cost the most CPU time in the steady state, with torch 2.11.0+cu130 and cuDNN 9.19.0: SDPA flash costs more (SDPA "
+        "flash 50.0 µs, SDPA cuDNN 45.0 µs and SDPA efficient 40.0 µs per call)."),
+    ("cudnn-cpu-cost", "tie"): (
+        lambda: timed(facts(), "host_time", sdpa_efficient=40, sdpa_flash=46.5, sdpa_cudnn=47),
+        "Which of the three costs the most CPU time in the steady state cannot be told apart, with torch 2.11.0+cu130 and cuDNN 9.19.0: "
+        "cuDNN ties with SDPA flash (SDPA cuDNN 47.0 µs, SDPA flash 46.5 µs and SDPA efficient 40.0 µs per call)."),
+    ("cudnn-cpu-cost", "unavailable"): (
+        lambda: facts("cpu"),
+        "Not measurable: SDPA cuDNN did not run here (No available kernel. Aborting execution.)."),
+    ("cudnn-cpu-cost", "recorded-before"): (
+        lambda: variant(facts(), "sdpa_flash", host_time=None),
+        "Not measurable: this run was recorded before host time was measured."),
+    ("fewer-ops-not-less-cpu", "fewer-and-dearer"): (
+        lambda: facts(),
+        "Fewer ops do not mean less CPU work, with torch 2.11.0+cu130 and cuDNN 9.19.0: SDPA cuDNN takes 47.0 µs with 7 ops, SDPA efficient"
+        " 40.0 µs with 15; SDPA cuDNN takes 47.0 µs with 7 ops, SDPA flash 43.0 µs with 17."),
+    ("fewer-ops-not-less-cpu", "agree"): (
+        lambda: timed(facts(), "host_time", sdpa_efficient=40, sdpa_flash=43, sdpa_cudnn=30),
+        "Here fewer ops go with less CPU time, with torch 2.11.0+cu130 and cuDNN 9.19.0: SDPA efficient takes 40.0 µs with 15 ops, SDPA "
+        "flash 43.0 µs with 17; SDPA cuDNN takes 30.0 µs with 7 ops, SDPA efficient 40.0 µs with 15; SDPA cuDNN takes 30.0 µs with 7 ops, "
+        "SDPA flash 43.0 µs with 17."),
+    ("fewer-ops-not-less-cpu", "tie"): (
+        lambda: timed(facts(), "host_time", sdpa_efficient=40, sdpa_flash=40.2, sdpa_cudnn=40.4),
+        "No two fused backends with different numbers of ops differ in CPU time beyond this run's noise, with torch 2.11.0+cu130 and cuDNN "
+        "9.19.0: SDPA efficient takes 40.0 µs with 15 ops, SDPA flash 40.2 µs with 17; SDPA cuDNN takes 40.4 µs with 7 ops, SDPA efficient "
+        "40.0 µs with 15; SDPA cuDNN takes 40.4 µs with 7 ops, SDPA flash 40.2 µs with 17."),
+    ("fewer-ops-not-less-cpu", "unavailable"): (
+        lambda: timed(unavailable(facts(), "sdpa_cudnn", "no cuDNN"), "host_time", sdpa_efficient=40, sdpa_flash=43),
+        "Not measurable: SDPA cuDNN did not run here (no cuDNN)."),
+    ("fewer-ops-not-less-cpu", "recorded-before"): (
+        lambda: without_ops(timed(facts(), "host_time", sdpa_efficient=40, sdpa_flash=43), "sdpa_cudnn"),
+        "Not measurable: this run was recorded before the list of CPU ops was measured."),
+}
+
+# claim → device → (verdict, case)
+ON_DEVICES = {
+    "cudnn-cpu-cost": {
+        "h200": ("holds", "costs-most"),
+        "a100": ("holds", "costs-most"),
+        "t4": ("not measurable", "unavailable"),
+        "rtx4090": ("within noise", "tie"),
+        "b200": ("holds", "costs-most"),
+        "mi300x": ("not measurable", "unavailable"),
+        "cpu": ("not measurable", "unavailable"),
+    },
+    "fewer-ops-not-less-cpu": {
+        "h200": ("holds", "fewer-and-dearer"),
+        "a100": ("holds", "fewer-and-dearer"),
+        "t4": ("not measurable", "unavailable"),
+        "rtx4090": ("holds", "fewer-and-dearer"),
+        "b200": ("holds", "fewer-and-dearer"),
+        "mi300x": ("not measurable", "unavailable"),
+        "cpu": ("not measurable", "unavailable"),
+    },
+}
+
+
+@pytest.mark.parametrize("claim, case", CASES_REACHED)
+def test_evidence_turned_round_reaches_the_case_and_its_sentence(claim, case):
+    """Each declared case is picked by facts made for it, and its headline reads as typed here."""
+    make, headline = CASES_REACHED[claim, case]
+    outcome = evaluate(CLAIMS[claim], make())
+    assert (outcome.case, outcome.headline) == (case, headline)
+    assert outcome.verdict == CLAIMS[claim].cases[case].verdict
+
+
+@pytest.mark.parametrize("claim", CLAIMS)
+def test_every_case_that_is_declared_is_reached(claim):
+    """A case that nothing can reach is dead prose."""
+    assert {case for owner, case in CASES_REACHED if owner == claim} == set(CLAIMS[claim].cases)
+
+
+@pytest.mark.parametrize("claim, device", [(claim, device) for claim, devices in ON_DEVICES.items() for device in devices])
+def test_verdicts_on_synthetic_devices(claim, device):
+    """Seven devices, each with the verdict that its evidence asks for."""
+    outcome = evaluate(CLAIMS[claim], facts(device))
+    assert (outcome.verdict, outcome.case) == ON_DEVICES[claim][device]
+
+
+@pytest.mark.parametrize("device", sorted(DEVICES))
+def test_evidence_and_its_charts_can_be_drawn_on_every_device(device):
+    """Missing variants and a missing GPU lane leave tables out; they break nothing."""
+    run = facts(device)
+    for turned in (run, no_lane(run), replace(run, variants={}), replace(run, ceilings=None), replace(run, probes={})):
+        shown = FINDING.evidence(turned)
+        assert all(markdown(table) for table in shown.tables)
+        assert len({chart.name for chart in shown.charts}) == len(shown.charts)
+        for chart in shown.charts:
+            assert chart.alt and svg(chart.form, chart.data, chart.alt).startswith(b"<")
+
+
+def test_the_profiled_times_and_the_first_calls_stand_beside_the_verdict():
+    """The article read the profiled times; the verdict does not."""
+    said = evaluate(CLAIMS["cudnn-cpu-cost"], facts()).because
+    assert said == (
+        "Under the profiler, which the article read, the CPU times are SDPA cuDNN 83.0 µs, SDPA flash 81.0 µs and SDPA efficient 71.0 µs, the same order.",
+        "The first call, which includes all that is done only once, takes: SDPA cuDNN 95.0 ms, SDPA flash 3.50 ms and SDPA efficient 1.80 ms.",
+        "At a shape not seen before, the first call takes: SDPA cuDNN 60.0 ms, SDPA flash 129 µs and SDPA efficient 120 µs.")
+
+
+def test_another_order_under_the_profiler_is_said_and_decides_nothing():
+    run = timed(facts(), "profiled_host_time", sdpa_flash=90)
+    outcome = evaluate(CLAIMS["cudnn-cpu-cost"], run)
+    assert outcome.verdict == "holds"
+    assert outcome.because[0].endswith("SDPA flash 90.0 µs, SDPA cuDNN 83.0 µs and SDPA efficient 71.0 µs, another order of medians.")
+
+
+def test_causes_go_when_their_times_were_not_recorded():
+    run = variant(facts(), "sdpa_cudnn", profiled_host_time=None, first_call=None, first_call_new_shape=None)
+    assert evaluate(CLAIMS["cudnn-cpu-cost"], run).because == ()
+
+
+def test_one_dearer_backend_is_enough_to_differ_even_beside_a_tie():
+    run = timed(facts(), "host_time", sdpa_efficient=45.2, sdpa_flash=50, sdpa_cudnn=45)
+    assert evaluate(CLAIMS["cudnn-cpu-cost"], run).case == "another-costs-more"
+
+
+def test_the_runs_own_floor_can_turn_a_difference_into_noise():
+    """43 against 47 µs is 9 %: beyond 2 %, within a floor of 12 %."""
+    assert evaluate(CLAIMS["cudnn-cpu-cost"], facts(floor=0.12)).verdict == "within noise"
+
+
+def test_a_pair_that_shows_it_is_enough_though_a_third_did_not_run():
+    """Flash has more ops than efficient; let it be the cheaper one."""
+    run = timed(unavailable(facts(), "sdpa_cudnn"), "host_time", sdpa_efficient=43, sdpa_flash=40)
+    outcome = evaluate(CLAIMS["fewer-ops-not-less-cpu"], run)
+    assert outcome.case == "fewer-and-dearer"
+    assert outcome.headline.endswith("SDPA efficient takes 43.0 µs with 15 ops, SDPA flash 40.0 µs with 17.")
+
+
+def test_pairs_with_equal_counts_say_nothing():
+    run = timed(facts(), "host_time", sdpa_efficient=40, sdpa_flash=50, sdpa_cudnn=60)
+    for name in ("sdpa_flash", "sdpa_efficient", "sdpa_cudnn"):
+        run = variant(run, name, op_count=15)
+    assert evaluate(CLAIMS["fewer-ops-not-less-cpu"], run).case == "tie"
+
+
+def test_the_bill_sets_gpu_time_beside_host_time():
+    table, first = FINDING.evidence(facts()).tables
+    row = next(row for row in table.rows if row[0] == "SDPA cuDNN")
+    assert [str(cell) for cell in row] == ["SDPA cuDNN", "7", "47.0 µs (46.3 µs to 47.7 µs)", "83.0 µs (78.8 µs to 87.2 µs)", "214 µs", "59.0 µs", "62.0 µs"]
+    assert str(next(row for row in first.rows if row[0] == "SDPA flash")[4]) == "81.4×"
+
+
+def test_the_chart_says_the_times():
+    chart = FINDING.evidence(facts("a100")).charts[1]
+    assert chart.alt == "CPU time of one forward under the profiler: SDPA efficient 117 µs; SDPA flash 138 µs; SDPA cuDNN 214 µs. SDPA efficient has the smallest median."
+    assert chart.data["reference"] == pytest.approx([117.0, 138.0, 214.0])

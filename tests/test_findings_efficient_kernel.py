@@ -1,0 +1,127 @@
+"""Efficient's one kernel: every case, every device, and what the page shows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from builder_devices import DEVICES
+from builders import facts, no_lane, unavailable, variant
+from reportgen.charts import svg
+from reportgen.findings.base import evaluate
+from reportgen.findings.efficient_kernel import FINDING
+from reportgen.tables import markdown
+from turned import counted, renamed, with_extra_kernel
+
+CLAIMS = {claim.id: claim for claim in FINDING.claims}
+
+CASES_REACHED = {
+    ("efficient-one-kernel", "one-kernel"): (
+        lambda: facts(),
+        "With torch 2.11.0+cu130, SDPA efficient is one kernel per forward: `fmha_cutlassF bf16 64x64 sm80`, which computes in bfloat16 on "
+        "Tensor Cores."),
+    ("efficient-one-kernel", "other-count"): (
+        lambda: with_extra_kernel(facts(), "sdpa_efficient", name="mask_pad"),
+        "With torch 2.11.0+cu130, SDPA efficient launches 2 kernels per forward, not one: `fmha_cutlassF bf16 64x64 sm80` and `mask_pad`."),
+    ("efficient-one-kernel", "cuda-cores"): (
+        lambda: counted(facts(), "sdpa_efficient", tensor_core_flop=0),
+        "With torch 2.11.0+cu130, SDPA efficient is one kernel per forward, `fmha_cutlassF bf16 64x64 sm80`, but not on Tensor Cores."),
+    ("efficient-one-kernel", "other-type"): (
+        lambda: renamed(facts(), "sdpa_efficient", "fmha_cutlassF_f16_aligned_64x64_rf_sm80"),
+        "With torch 2.11.0+cu130, SDPA efficient is one kernel per forward, `fmha_cutlassF f16 64x64 sm80`, but its name says float16, "
+        "where the inputs are bfloat16."),
+    ("efficient-one-kernel", "name-is-silent"): (
+        lambda: facts("mi300x"),
+        "Not measurable in full: with torch 2.11.0+rocm7.0, SDPA efficient is one kernel per forward, but its name, `attn_fwd`, does not "
+        "say in which type it computes or whether it uses Tensor Cores."),
+    ("efficient-one-kernel", "other-dtype"): (
+        lambda: facts("t4"),
+        "Not measurable: the claim is about bfloat16, and this run computes in float16; with torch 2.11.0+cu130, SDPA efficient launches 1 "
+        "kernel per forward here."),
+    ("efficient-one-kernel", "unavailable"): (
+        lambda: unavailable(facts(), "sdpa_efficient", "out of memory"),
+        "Not measurable: SDPA efficient did not run here (out of memory)."),
+    ("efficient-one-kernel", "no-gpu-lane"): (
+        lambda: no_lane(facts()),
+        "Not measurable: this run's trace has no GPU lane, so there is nothing to count."),
+    ("efficient-one-kernel", "recorded-before"): (
+        lambda: variant(facts(), "sdpa_efficient", kernels=None),
+        "Not measurable: this run was recorded before the GPU side of this variant's trace was measured."),
+}
+
+# claim → device → (verdict, case)
+ON_DEVICES = {
+    "efficient-one-kernel": {
+        "h200": ("holds", "one-kernel"),
+        "a100": ("holds", "one-kernel"),
+        "t4": ("not measurable", "other-dtype"),
+        "rtx4090": ("holds", "one-kernel"),
+        "b200": ("holds", "one-kernel"),
+        "mi300x": ("not measurable", "name-is-silent"),
+        "cpu": ("not measurable", "unavailable"),
+    },
+}
+
+
+@pytest.mark.parametrize("claim, case", CASES_REACHED)
+def test_evidence_turned_round_reaches_the_case_and_its_sentence(claim, case):
+    """Each declared case is picked by facts made for it, and its headline reads as typed here."""
+    make, headline = CASES_REACHED[claim, case]
+    outcome = evaluate(CLAIMS[claim], make())
+    assert (outcome.case, outcome.headline) == (case, headline)
+    assert outcome.verdict == CLAIMS[claim].cases[case].verdict
+
+
+@pytest.mark.parametrize("claim", CLAIMS)
+def test_every_case_that_is_declared_is_reached(claim):
+    """A case that nothing can reach is dead prose."""
+    assert {case for owner, case in CASES_REACHED if owner == claim} == set(CLAIMS[claim].cases)
+
+
+@pytest.mark.parametrize("claim, device", [(claim, device) for claim, devices in ON_DEVICES.items() for device in devices])
+def test_verdicts_on_synthetic_devices(claim, device):
+    """Seven devices, each with the verdict that its evidence asks for."""
+    outcome = evaluate(CLAIMS[claim], facts(device))
+    assert (outcome.verdict, outcome.case) == ON_DEVICES[claim][device]
+
+
+@pytest.mark.parametrize("device", sorted(DEVICES))
+def test_evidence_and_its_charts_can_be_drawn_on_every_device(device):
+    """Missing variants and a missing GPU lane leave tables out; they break nothing."""
+    run = facts(device)
+    for turned in (run, no_lane(run), replace(run, variants={}), replace(run, ceilings=None), replace(run, probes={})):
+        shown = FINDING.evidence(turned)
+        assert all(markdown(table) for table in shown.tables)
+        assert len({chart.name for chart in shown.charts}) == len(shown.charts)
+        for chart in shown.charts:
+            assert chart.alt and svg(chart.form, chart.data, chart.alt).startswith(b"<")
+
+
+def test_a_memset_beside_the_kernel_is_named_and_not_counted():
+    """cuBLAS and cuDNN issue small memsets; the sentence about kernels must not hide them."""
+    run = variant(facts(), "sdpa_efficient", memsets=2)
+    outcome = evaluate(CLAIMS["efficient-one-kernel"], run)
+    assert outcome.verdict == "holds"
+    assert "one kernel per forward beside 2 memsets:" in outcome.headline
+
+
+def test_counted_operations_outweigh_the_name():
+    """The name says Tensor Cores; a counter that read 0 there decides against it."""
+    assert evaluate(CLAIMS["efficient-one-kernel"], counted(facts(), "sdpa_efficient", tensor_core_flop=0)).verdict == "differs"
+    outcome = evaluate(CLAIMS["efficient-one-kernel"], counted(facts(), "sdpa_efficient", tensor_core_flop=18_253_611_008))
+    assert outcome.because[0] == "Tensor Cores: the hardware counted 18,253,611,008 operations there."
+
+
+def test_the_chart_says_every_count():
+    chart = FINDING.evidence(facts()).charts[0]
+    assert chart.alt == "Kernels per forward: Naive 5; Naive, in place 5; SDPA math 20; SDPA efficient 1; SDPA flash 1; SDPA cuDNN 1."
+    assert chart.data["values"] == [5, 5, 20, 1, 1, 1]
+
+
+def test_another_workload_is_named_in_a_caveat():
+    """Counts may be judged on any workload, but the reader must know which."""
+    from reportgen.workload import PRESETS
+
+    outcome = evaluate(CLAIMS["efficient-one-kernel"], facts(workload=PRESETS["long"]))
+    assert outcome.caveats == ("Judged on another workload than the article's: batch 2, heads 16, sequence 4,096, head dimension 64, bfloat16, causal.",)

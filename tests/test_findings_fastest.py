@@ -1,0 +1,271 @@
+"""Who is fastest: every case, every device, and the clocks that may disagree."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from builder_devices import DEVICES
+from builders import facts, failed, no_lane, probes, unavailable, variant, without
+from reportgen.charts import svg
+from reportgen.findings.base import evaluate
+from reportgen.findings.fastest import FINDING
+from reportgen.tables import markdown
+from turned import counted, timed, without_ops
+
+CLAIMS = {claim.id: claim for claim in FINDING.claims}
+
+
+def only_flash(run):
+    for name in run.variants:
+        if name != "sdpa_flash":
+            run = unavailable(run, name)
+    return run
+
+
+def fallen_back(run):
+    """`run` where the call pinned to flash ran the math backend's op."""
+    return variant(run, "sdpa_flash", ops=run.variants["sdpa_math"].ops)
+
+
+CASES_REACHED = {
+    ("flash-fastest", "flash-wins"): (
+        lambda: facts("a100"),
+        "Flash is the fastest by GPU time, with torch 2.13.0+cu130 and cuDNN 9.19.0: 147 µs per forward; next comes SDPA cuDNN with 186 µs "
+        "(1.27×)."),
+    ("flash-fastest", "other-wins"): (
+        lambda: facts(),
+        "Flash is not the fastest by GPU time, with torch 2.11.0+cu130 and cuDNN 9.19.0: SDPA cuDNN takes 59.0 µs per forward, flash 93.0 "
+        "µs (1.58×)."),
+    ("flash-fastest", "tie"): (
+        lambda: facts("rtx4090"),
+        "Whether flash is the fastest by GPU time cannot be told, with torch 2.11.0+cu130 and cuDNN 9.19.0: it ties with SDPA cuDNN (214 "
+        "µs) at 215 µs per forward."),
+    ("flash-fastest", "no-time"): (
+        lambda: variant(facts(), "sdpa_flash", gpu_time=None),
+        "Not measurable: this run has no GPU time for SDPA flash."),
+    ("flash-fastest", "alone"): (
+        lambda: only_flash(facts()),
+        "Not measurable: flash is the only one of the six that ran, so it has nobody to beat."),
+    ("flash-fastest", "unavailable"): (
+        lambda: facts("t4"),
+        "Not measurable: SDPA flash did not run here (No available kernel. Aborting execution. Flash attention only supports gpu "
+        "architectures in the range [sm80, sm121].)."),
+    ("cudnn-gpu-between", "between"): (
+        lambda: facts("a100"),
+        "cuDNN's GPU time lies between flash's and efficient's, with torch 2.13.0+cu130 and cuDNN 9.19.0: SDPA flash 147 µs, SDPA cuDNN 186"
+        " µs and SDPA efficient 278 µs."),
+    ("cudnn-gpu-between", "below-both"): (
+        lambda: facts(),
+        "cuDNN's GPU time lies below both flash's and efficient's, with torch 2.11.0+cu130 and cuDNN 9.19.0: SDPA cuDNN 59.0 µs, SDPA flash"
+        " 93.0 µs and SDPA efficient 178 µs."),
+    ("cudnn-gpu-between", "above-both"): (
+        lambda: timed(facts(), "gpu_time", sdpa_cudnn=200),
+        "cuDNN's GPU time lies above both flash's and efficient's, with torch 2.11.0+cu130 and cuDNN 9.19.0: SDPA flash 93.0 µs, SDPA "
+        "efficient 178 µs and SDPA cuDNN 200 µs."),
+    ("cudnn-gpu-between", "tie"): (
+        lambda: facts("rtx4090"),
+        "Whether cuDNN's GPU time lies between flash's and efficient's cannot be told, with torch 2.11.0+cu130 and cuDNN 9.19.0: it ties "
+        "with SDPA flash (SDPA cuDNN 214 µs, SDPA flash 215 µs and SDPA efficient 330 µs)."),
+    ("cudnn-gpu-between", "no-gpu-time"): (
+        lambda: replace(facts(), device=facts("cpu").device, variants={name: replace(held, gpu_time=None) for name, held in facts().variants.items()}),
+        "Not measurable: this run has no GPU times."),
+    ("cudnn-gpu-between", "unavailable"): (
+        lambda: facts("mi300x"),
+        "Not measurable: SDPA cuDNN did not run here (No available kernel. Aborting execution. Torch was not compiled with cuDNN "
+        "attention.)."),
+    ("cudnn-gpu-between", "recorded-before"): (
+        lambda: variant(facts(), "sdpa_efficient", gpu_time=None),
+        "Not measurable: this run was recorded before GPU time was measured."),
+    ("sdpa-pin", "all-answer"): (
+        lambda: facts(),
+        "All four backends answer to their pins, with torch 2.11.0+cu130 and cuDNN 9.19.0: each one's own op appears in its trace."),
+    ("sdpa-pin", "other-op"): (
+        lambda: fallen_back(facts()),
+        "A pin did not decide which backend ran, with torch 2.11.0+cu130 and cuDNN 9.19.0: the trace of SDPA flash has no "
+        "`aten::_scaled_dot_product_flash_attention` but `aten::_scaled_dot_product_attention_math`."),
+    ("sdpa-pin", "some-did-not-run"): (
+        lambda: facts("cpu"),
+        "Not measurable in full: SDPA math and SDPA flash answer to their pins, with torch 2.13.0+cpu, but SDPA efficient and SDPA cuDNN "
+        "did not run here (No available kernel. Aborting execution)."),
+    ("sdpa-pin", "recorded-before"): (
+        lambda: without_ops(facts(), "sdpa_math"),
+        "Not measurable: this run was recorded before the list of CPU ops was measured."),
+}
+
+# claim → device → (verdict, case)
+ON_DEVICES = {
+    "flash-fastest": {
+        "h200": ("differs", "other-wins"),
+        "a100": ("holds", "flash-wins"),
+        "t4": ("not measurable", "unavailable"),
+        "rtx4090": ("within noise", "tie"),
+        "b200": ("differs", "other-wins"),
+        "mi300x": ("holds", "flash-wins"),
+        "cpu": ("holds", "flash-wins"),
+    },
+    "cudnn-gpu-between": {
+        "h200": ("differs", "below-both"),
+        "a100": ("holds", "between"),
+        "t4": ("not measurable", "unavailable"),
+        "rtx4090": ("within noise", "tie"),
+        "b200": ("differs", "below-both"),
+        "mi300x": ("not measurable", "unavailable"),
+        "cpu": ("not measurable", "unavailable"),
+    },
+    "sdpa-pin": {
+        "h200": ("holds", "all-answer"),
+        "a100": ("holds", "all-answer"),
+        "t4": ("not measurable", "some-did-not-run"),
+        "rtx4090": ("holds", "all-answer"),
+        "b200": ("holds", "all-answer"),
+        "mi300x": ("not measurable", "some-did-not-run"),
+        "cpu": ("not measurable", "some-did-not-run"),
+    },
+}
+
+
+@pytest.mark.parametrize("claim, case", CASES_REACHED)
+def test_evidence_turned_round_reaches_the_case_and_its_sentence(claim, case):
+    """Each declared case is picked by facts made for it, and its headline reads as typed here."""
+    make, headline = CASES_REACHED[claim, case]
+    outcome = evaluate(CLAIMS[claim], make())
+    assert (outcome.case, outcome.headline) == (case, headline)
+    assert outcome.verdict == CLAIMS[claim].cases[case].verdict
+
+
+@pytest.mark.parametrize("claim", CLAIMS)
+def test_every_case_that_is_declared_is_reached(claim):
+    """A case that nothing can reach is dead prose."""
+    assert {case for owner, case in CASES_REACHED if owner == claim} == set(CLAIMS[claim].cases)
+
+
+@pytest.mark.parametrize("claim, device", [(claim, device) for claim, devices in ON_DEVICES.items() for device in devices])
+def test_verdicts_on_synthetic_devices(claim, device):
+    """Seven devices, each with the verdict that its evidence asks for."""
+    outcome = evaluate(CLAIMS[claim], facts(device))
+    assert (outcome.verdict, outcome.case) == ON_DEVICES[claim][device]
+
+
+@pytest.mark.parametrize("device", sorted(DEVICES))
+def test_evidence_and_its_charts_can_be_drawn_on_every_device(device):
+    """Missing variants and a missing GPU lane leave tables out; they break nothing."""
+    run = facts(device)
+    for turned in (run, no_lane(run), replace(run, variants={}), replace(run, ceilings=None), replace(run, probes={})):
+        shown = FINDING.evidence(turned)
+        assert all(markdown(table) for table in shown.tables)
+        assert len({chart.name for chart in shown.charts}) == len(shown.charts)
+        for chart in shown.charts:
+            assert chart.alt and svg(chart.form, chart.data, chart.alt).startswith(b"<")
+
+
+def fastest(run):
+    return evaluate(CLAIMS["flash-fastest"], run)
+
+
+def test_a_winner_need_not_be_fused():
+    """Any of the six that beats flash decides, and the quickest of them is named."""
+    outcome = fastest(timed(facts("a100"), "gpu_time", naive_inplace=90, sdpa_cudnn=120))
+    assert outcome.headline == ("Flash is not the fastest by GPU time, with torch 2.13.0+cu130 and cuDNN 9.19.0: Naive, in place takes 90.0 µs per forward, "
+                                "flash 147 µs (1.63×).")
+    assert outcome.because == ("Not alone: SDPA cuDNN beats flash too.",)
+
+
+def test_the_instruction_is_a_cause_only_where_both_names_show_it():
+    """On the A100 cuDNN's name says wmma: if it led there, the page would not explain it by wgmma."""
+    assert any("names `wgmma`" in sentence for sentence in fastest(facts()).because)
+    assert fastest(timed(facts("a100"), "gpu_time", sdpa_cudnn=100)).because == ()
+
+
+def test_counted_operations_are_said_where_they_were_counted():
+    run = counted(counted(facts(), "sdpa_cudnn", tensor_core_flop=19.3e9), "sdpa_flash", tensor_core_flop=19.3e9)
+    assert fastest(run).because[-1] == "Counted on Tensor Cores: 19.3 GFLOP in the winner's kernel, 19.3 GFLOP in flash's."
+
+
+def test_another_leader_with_cold_caches_is_a_caveat():
+    outcome = fastest(timed(facts("a100"), "gpu_time_cold", sdpa_cudnn=140, sdpa_flash=160))
+    assert outcome.verdict == "holds"
+    assert outcome.caveats == ("With cold caches the order at the front is another: SDPA cuDNN has the smallest median there.",)
+
+
+def test_another_leader_by_wall_time_is_a_caveat():
+    outcome = fastest(timed(facts(), "wall_time", sdpa_cudnn=110, sdpa_flash=96, sdpa_efficient=181))
+    assert outcome.caveats == ("In an eager loop, launching included, SDPA flash has the smallest median wall time: SDPA flash 96.0 µs, SDPA cuDNN 110 µs and "
+                               "SDPA efficient 181 µs.",)
+
+
+def test_a_variant_that_did_not_run_is_named_and_one_that_failed_can_win_nothing():
+    run = failed(facts(), "sdpa_cudnn")
+    outcome = fastest(run)
+    assert outcome.verdict == "holds"
+    assert outcome.caveats == ("Not in the race, because they did not run here: SDPA cuDNN.",)
+
+
+def test_a_variant_of_the_users_own_takes_no_part():
+    """A seventh variant may be quicker than all: the claim is about the six."""
+    run = facts("a100")
+    quick = timed(replace(run, variants={**run.variants, "own": replace(run.variants["sdpa_flash"], id="own", named=False)}), "gpu_time", own=1)
+    assert fastest(quick).case == "flash-wins"
+
+
+def test_on_a_cpu_wall_time_decides_and_the_sentence_says_so():
+    assert fastest(facts("cpu")).headline.startswith("Flash is the fastest by wall time on the CPU, with torch 2.13.0+cpu: 643 µs per forward;")
+
+
+def test_one_process_on_the_other_side_makes_a_tie():
+    """Seven of seven must agree: one process in which cuDNN was the slower one is enough."""
+    from reportgen.statistics import Estimate
+
+    run = facts("a100")
+    samples = list(run.variants["sdpa_cudnn"].gpu_time.samples)
+    samples[3] = 100e-6
+    assert fastest(variant(run, "sdpa_cudnn", gpu_time=Estimate(tuple(samples)))).case == "tie"
+
+
+def test_between_in_the_other_order_is_still_between():
+    outcome = evaluate(CLAIMS["cudnn-gpu-between"], timed(facts(), "gpu_time", sdpa_flash=200, sdpa_cudnn=100, sdpa_efficient=50))
+    assert outcome.verdict == "holds"
+    assert outcome.caveats == ("The order is the other way round than in the article: there flash is the faster of the two.",)
+
+
+def test_pins_are_matched_by_the_whole_op_name():
+    """A Triton op can contain the name of the flash op; it is not that op."""
+    run = facts()
+    ops = tuple(replace(op, name="triton::aten::_scaled_dot_product_flash_attention_0") if op.name.endswith("flash_attention") else op
+                for op in run.variants["sdpa_flash"].ops)
+    assert evaluate(CLAIMS["sdpa-pin"], variant(run, "sdpa_flash", ops=ops)).case == "other-op"
+
+
+def test_a_wrong_op_decides_though_another_backend_did_not_run():
+    assert evaluate(CLAIMS["sdpa-pin"], fallen_back(unavailable(facts(), "sdpa_cudnn"))).verdict == "differs"
+
+
+def test_the_unpinned_choice_is_said_only_where_it_was_probed():
+    assert evaluate(CLAIMS["sdpa-pin"], facts()).because == (
+        "Unpinned, this torch picks cuDNN for this shape: `aten::_scaled_dot_product_cudnn_attention` appears in the trace.",)
+    assert evaluate(CLAIMS["sdpa-pin"], probes(facts(), default_backend=None)).because == ()
+
+
+def test_a_run_from_before_a_variant_names_it():
+    outcome = evaluate(CLAIMS["cudnn-gpu-between"], without(facts(), "sdpa_cudnn"))
+    assert outcome.headline == "Not measurable: sdpa_cudnn did not run here (recorded before this variant was added)."
+
+
+def test_the_table_leads_with_intervals_and_ratios():
+    table = FINDING.evidence(facts()).tables[0]
+    ratios = {row[0]: str(row[4]) for row in table.rows}
+    assert ratios == {"Naive": "17.9×", "Naive, in place": "15.8×", "SDPA math": "43.7×", "SDPA efficient": "3.02×", "SDPA flash": "1.58×", "SDPA cuDNN": "1.00×"}
+
+
+def test_charts_exist_for_each_clock_and_carry_intervals():
+    charts = {chart.name: chart for chart in FINDING.evidence(facts()).charts}
+    assert list(charts) == ["fastest-hot", "fastest-cold", "fastest-wall"]
+    assert charts["fastest-hot"].data["low"][4] == pytest.approx(92.814)
+    assert charts["fastest-hot"].data["reference"][4] == pytest.approx(146.8)
+
+
+def test_the_pin_table_marks_the_default():
+    table = FINDING.evidence(facts()).tables[1]
+    assert [(row[0], row[2], row[3]) for row in table.rows] == [
+        ("SDPA math", "yes", "no"), ("SDPA efficient", "yes", "no"), ("SDPA flash", "yes", "no"), ("SDPA cuDNN", "yes", "yes")]

@@ -1,0 +1,297 @@
+"""Flash and HBM: every case, every device, and the rule about what limits an activity at its edges."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from builder_devices import DEVICES
+from builders import activities, activity, facts, no_lane, unavailable, variant
+from reportgen.charts import svg
+from reportgen.findings.base import evaluate
+from reportgen.findings.bounds import bound, shares
+from reportgen.findings.flash_hbm import FINDING
+from reportgen.run import Ceilings
+from reportgen.tables import markdown
+from turned import counted, renamed, with_extra_kernel
+
+CLAIMS = {claim.id: claim for claim in FINDING.claims}
+CEILINGS = Ceilings(4e12, 800e12, 50e12)
+MIB = 2**20
+
+
+def stepwise(run, **hbm):
+    """`run` where the given share of a variant's time is HBM-bound and the rest is bound by neither."""
+    for name, share in hbm.items():
+        quick = activity(role="scale", us=100 * share, requested_bytes=4.3e12 * 100e-6 * share)
+        idle = activity(role="mask", us=100 * (1 - share), requested_bytes=4.3e12 * 10e-6 * (1 - share))
+        run = variant(run, name, activities=(quick, idle), kernels=2, memsets=0)
+    return run
+
+
+def unmodelled(run):
+    """`run` where nobody knows the bytes of naive in place's mask and softmax."""
+    return activities(run, "naive_inplace", lambda a: replace(a, requested_bytes=None) if a.role in ("mask", "softmax") else a)
+
+
+def smaller_cache(run, size):
+    return replace(run, device=replace(run.device, l2_cache_bytes=size))
+
+
+CASES_REACHED = {
+    ("flash-one-kernel", "one-kernel"): (
+        lambda: facts(),
+        "With torch 2.11.0+cu130, SDPA flash is one kernel per forward: `flash_fwd D=64 128x128`, torch's build of FlashAttention-2."),
+    ("flash-one-kernel", "other-count"): (
+        lambda: with_extra_kernel(facts(), "sdpa_flash", name="flash_fwd_splitkv_combine_kernel"),
+        "With torch 2.11.0+cu130, SDPA flash launches 2 kernels per forward, not one: `flash_fwd D=64 128x128` and "
+        "`flash_fwd_splitkv_combine_kernel`."),
+    ("flash-one-kernel", "other-implementation"): (
+        lambda: facts("mi300x"),
+        "With torch 2.11.0+rocm7.0, SDPA flash is one kernel per forward, but its name is that of AOTriton attention, not of torch's "
+        "FlashAttention-2 build: `attn_fwd`."),
+    ("flash-one-kernel", "unknown-name"): (
+        lambda: renamed(facts(), "sdpa_flash", "mystery_kernel"),
+        "Not measurable in full: with torch 2.11.0+cu130, SDPA flash is one kernel per forward, but its name, `mystery_kernel`, does not "
+        "say which implementation it is."),
+    ("flash-one-kernel", "unavailable"): (
+        lambda: facts("t4"),
+        "Not measurable: SDPA flash did not run here (No available kernel. Aborting execution. Flash attention only supports gpu "
+        "architectures in the range [sm80, sm121].)."),
+    ("flash-one-kernel", "no-gpu-lane"): (
+        lambda: facts("cpu"),
+        "Not measurable: this run's trace has no GPU lane, so there is nothing to count."),
+    ("flash-one-kernel", "recorded-before"): (
+        lambda: variant(facts(), "sdpa_flash", kernels=None),
+        "Not measurable: this run was recorded before the GPU side of this variant's trace was measured."),
+    ("hbm-dominates", "dominates"): (
+        lambda: stepwise(facts(), naive_inplace=0.75, sdpa_math=0.5),
+        "HBM-bound activities take 75 % of the GPU time of naive in place and 50 % of SDPA math's, with torch 2.11.0+cu130."),
+    ("hbm-dominates", "not-in-inplace"): (
+        lambda: facts(),
+        "HBM does not dominate naive in place, with torch 2.11.0+cu130: 31.5 % of its GPU time is HBM-bound, and the largest share is bound"
+        " by neither HBM nor arithmetic: 68.5 % (mask 38.2 % and softmax 30.2 %). In SDPA math 56.3 % is HBM-bound."),
+    ("hbm-dominates", "not-in-math"): (
+        lambda: stepwise(facts(), naive_inplace=0.5, sdpa_math=0.25),
+        "HBM does not dominate SDPA math, with torch 2.11.0+cu130: 25 % of its GPU time is HBM-bound, and the largest share is bound by "
+        "neither HBM nor arithmetic: 75 % (mask 75 %). In naive in place 50 % is HBM-bound."),
+    ("hbm-dominates", "in-neither"): (
+        lambda: stepwise(facts(), naive_inplace=0.375, sdpa_math=0.25),
+        "HBM dominates neither of the two, with torch 2.11.0+cu130. Naive in place: 37.5 % of its GPU time is HBM-bound, and the largest "
+        "share is bound by neither HBM nor arithmetic: 62.5 % (mask 62.5 %). SDPA math: 25 % is HBM-bound, and the largest share is bound "
+        "by neither HBM nor arithmetic: 75 % (mask 75 %)."),
+    ("hbm-dominates", "no-ceilings"): (
+        lambda: facts(ceilings=None),
+        "Not measurable: this run has no measured ceilings for copies and matmuls, so no activity can be called bound by either."),
+    ("hbm-dominates", "not-modelled"): (
+        lambda: unmodelled(facts()),
+        "Not measurable: 68.4 % of naive in place's GPU time and 0 % of SDPA math's is spent in activities whose bytes or FLOP are not "
+        "known."),
+    ("hbm-dominates", "fits-in-cache"): (
+        lambda: smaller_cache(facts(), 128 * MIB + 1),
+        "Not measurable: the score matrix (256 MiB) is smaller than twice the last-level cache (128 MiB), so its round trips need not reach"
+        " HBM."),
+    ("hbm-dominates", "cache-unknown"): (
+        lambda: smaller_cache(facts(), None),
+        "Not measurable: the size of this device's last-level cache was not recorded, so nobody can say whether the score matrix (256 MiB) "
+        "stays in it."),
+    ("hbm-dominates", "unavailable"): (
+        lambda: unavailable(facts(), "sdpa_math", "out of memory"),
+        "Not measurable: SDPA math did not run here (out of memory)."),
+    ("hbm-dominates", "no-gpu-lane"): (
+        lambda: no_lane(facts()),
+        "Not measurable: this run's trace has no GPU lane, so there is nothing to count."),
+    ("hbm-dominates", "recorded-before"): (
+        lambda: variant(facts(), "naive_inplace", kernels=None),
+        "Not measurable: this run was recorded before the GPU side of this variant's trace was measured."),
+    ("flash-never-writes-scores", "never-allocated"): (
+        lambda: facts(),
+        "Flash never holds the scores in memory: one forward needs at most 16.5 MiB beyond its inputs, and the score matrix alone would be "
+        "256 MiB, with torch 2.11.0+cu130."),
+    ("flash-never-writes-scores", "never-written"): (
+        lambda: counted(facts(), "sdpa_flash", dram_read_bytes=50 * MIB, dram_write_bytes=20 * MIB),
+        "Flash never writes the scores: one forward needs at most 16.5 MiB beyond its inputs and moves 6 MiB through DRAM beyond its "
+        "operands (64 MiB), while the score matrix alone would be 256 MiB, with torch 2.11.0+cu130."),
+    ("flash-never-writes-scores", "allocates-scores"): (
+        lambda: variant(facts(), "sdpa_flash", peak_memory_bytes=256 * MIB),
+        "Flash holds as much as the scores in memory: one forward needs 256 MiB beyond its inputs, and the score matrix is 256 MiB, with "
+        "torch 2.11.0+cu130."),
+    ("flash-never-writes-scores", "extra-traffic"): (
+        lambda: counted(facts(), "sdpa_flash", dram_read_bytes=64 * MIB, dram_write_bytes=26 * MIB),
+        "Flash allocates no score matrix (16.5 MiB beyond its inputs), but 26 MiB go through DRAM beyond its operands (64 MiB), more than a"
+        " tenth of the score bytes (256 MiB), with torch 2.11.0+cu130."),
+    ("flash-never-writes-scores", "no-peak-memory"): (
+        lambda: variant(facts(), "sdpa_flash", peak_memory_bytes=None),
+        "Not measurable: this run did not record the peak memory of SDPA flash (it was recorded before this was measured)."),
+    ("flash-never-writes-scores", "fits-in-cache"): (
+        lambda: facts("cpu"),
+        "Not measurable: the score matrix (512 KiB) is smaller than twice the last-level cache (32 MiB), so its round trips need not reach "
+        "HBM."),
+    ("flash-never-writes-scores", "cache-unknown"): (
+        lambda: smaller_cache(facts(), None),
+        "Not measurable: the size of this device's last-level cache was not recorded, so nobody can say whether the score matrix (256 MiB) "
+        "stays in it."),
+    ("flash-never-writes-scores", "unavailable"): (
+        lambda: facts("t4"),
+        "Not measurable: SDPA flash did not run here (No available kernel. Aborting execution. Flash attention only supports gpu "
+        "architectures in the range [sm80, sm121].)."),
+}
+
+# claim → device → (verdict, case)
+ON_DEVICES = {
+    "flash-one-kernel": {
+        "h200": ("holds", "one-kernel"),
+        "a100": ("holds", "one-kernel"),
+        "t4": ("not measurable", "unavailable"),
+        "rtx4090": ("holds", "one-kernel"),
+        "b200": ("holds", "one-kernel"),
+        "mi300x": ("differs", "other-implementation"),
+        "cpu": ("not measurable", "no-gpu-lane"),
+    },
+    "hbm-dominates": {
+        "h200": ("differs", "not-in-inplace"),
+        "a100": ("differs", "not-in-math"),
+        "t4": ("differs", "not-in-inplace"),
+        "rtx4090": ("holds", "dominates"),
+        "b200": ("differs", "in-neither"),
+        "mi300x": ("differs", "not-in-inplace"),
+        "cpu": ("not measurable", "no-gpu-lane"),
+    },
+    "flash-never-writes-scores": {
+        "h200": ("holds", "never-allocated"),
+        "a100": ("holds", "never-allocated"),
+        "t4": ("not measurable", "unavailable"),
+        "rtx4090": ("holds", "never-allocated"),
+        "b200": ("holds", "never-allocated"),
+        "mi300x": ("holds", "never-allocated"),
+        "cpu": ("not measurable", "fits-in-cache"),
+    },
+}
+
+
+@pytest.mark.parametrize("claim, case", CASES_REACHED)
+def test_evidence_turned_round_reaches_the_case_and_its_sentence(claim, case):
+    """Each declared case is picked by facts made for it, and its headline reads as typed here."""
+    make, headline = CASES_REACHED[claim, case]
+    outcome = evaluate(CLAIMS[claim], make())
+    assert (outcome.case, outcome.headline) == (case, headline)
+    assert outcome.verdict == CLAIMS[claim].cases[case].verdict
+
+
+@pytest.mark.parametrize("claim", CLAIMS)
+def test_every_case_that_is_declared_is_reached(claim):
+    """A case that nothing can reach is dead prose."""
+    assert {case for owner, case in CASES_REACHED if owner == claim} == set(CLAIMS[claim].cases)
+
+
+@pytest.mark.parametrize("claim, device", [(claim, device) for claim, devices in ON_DEVICES.items() for device in devices])
+def test_verdicts_on_synthetic_devices(claim, device):
+    """Seven devices, each with the verdict that its evidence asks for."""
+    outcome = evaluate(CLAIMS[claim], facts(device))
+    assert (outcome.verdict, outcome.case) == ON_DEVICES[claim][device]
+
+
+@pytest.mark.parametrize("device", sorted(DEVICES))
+def test_evidence_and_its_charts_can_be_drawn_on_every_device(device):
+    """Missing variants and a missing GPU lane leave tables out; they break nothing."""
+    run = facts(device)
+    for turned in (run, no_lane(run), replace(run, variants={}), replace(run, ceilings=None), replace(run, probes={})):
+        shown = FINDING.evidence(turned)
+        assert all(markdown(table) for table in shown.tables)
+        assert len({chart.name for chart in shown.charts}) == len(shown.charts)
+        for chart in shown.charts:
+            assert chart.alt and svg(chart.form, chart.data, chart.alt).startswith(b"<")
+
+
+def limit(**changes):
+    return bound(activity(us=100.0, **changes), CEILINGS).limit
+
+
+def test_sixty_percent_of_the_copy_ceiling_is_bound_by_hbm_and_less_is_not():
+    """100 µs at 4 TB/s are 400 MB; the edge lies at 240 MB."""
+    assert limit(requested_bytes=240e6) == "HBM"
+    assert limit(requested_bytes=239e6) == "neither"
+
+
+def test_the_matmul_ceiling_is_that_of_the_kernels_own_unit():
+    """4 GFLOP in 100 µs are 40 TFLOP/s: 80 % of the FP32 ceiling, 5 % of the Tensor Cores'."""
+    from reportgen.kernel_names import decode
+
+    on_cuda_cores, on_tensor_cores = decode("ampere_sgemm_128x128_tn"), decode("ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_stages_32x5_tn")
+    assert limit(role="matmul", requested_bytes=1e6, flop=4e9, decoded=on_cuda_cores) == "arithmetic"
+    assert limit(role="matmul", requested_bytes=1e6, flop=4e9, decoded=on_tensor_cores) == "neither"
+    assert limit(role="matmul", requested_bytes=1e6, flop=4e9) == "unknown"
+    assert limit(role="matmul", requested_bytes=1e6, flop=2e9) == "neither"
+
+
+def test_hbm_is_asked_first():
+    """An activity that reaches both shares counts as HBM-bound."""
+    from reportgen.kernel_names import decode
+
+    assert limit(role="matmul", requested_bytes=300e6, flop=4e9, decoded=decode("ampere_sgemm_128x128_tn")) == "HBM"
+
+
+def test_what_nobody_modelled_is_unknown_and_not_neither():
+    assert limit(requested_bytes=None) == "unknown"
+    assert limit(role="matmul", requested_bytes=1e6, flop=None) == "unknown"
+
+
+def test_a_copy_without_a_model_moves_its_bytes_twice():
+    """The trace says 120 MB: read and written they are 240 MB, just enough."""
+    assert limit(kind="memcpy", bytes=120_000_000, requested_bytes=None) == "HBM"
+    assert limit(kind="memset", bytes=120_000_000, requested_bytes=None) == "neither"
+
+
+def test_shares_add_up_to_one():
+    found = tuple(bound(one, CEILINGS) for one in facts().variants["sdpa_math"].activities)
+    assert sum(shares(found).values()) == pytest.approx(1)
+
+
+def test_exactly_half_is_enough():
+    """The rule says at least half."""
+    assert evaluate(CLAIMS["hbm-dominates"], stepwise(facts(), naive_inplace=0.5, sdpa_math=0.5)).verdict == "holds"
+    assert evaluate(CLAIMS["hbm-dominates"], stepwise(facts(), naive_inplace=0.499, sdpa_math=0.5)).case == "not-in-inplace"
+
+
+def test_a_part_that_fails_decides_even_where_the_other_is_not_modelled():
+    """No byte of naive in place's mask could rescue SDPA math."""
+    run = unmodelled(stepwise(facts(), sdpa_math=0.25))
+    assert evaluate(CLAIMS["hbm-dominates"], run).case == "not-in-math"
+
+
+def test_the_longest_activity_is_a_cause_only_where_its_bytes_are_known():
+    """Take the fact away and the sentence goes."""
+    known = evaluate(CLAIMS["hbm-dominates"], facts()).because
+    assert any(sentence.startswith("The longest activity of naive in place is its mask kernel") for sentence in known)
+    run = activities(facts(), "naive_inplace", lambda a: replace(a, requested_bytes=None) if a.role == "mask" else a)
+    told = evaluate(CLAIMS["hbm-dominates"], run)
+    assert not any("mask kernel" in sentence for sentence in told.because)
+
+
+def test_the_score_matrix_must_be_twice_the_cache():
+    """256 MiB of scores: a cache of 128 MiB is just small enough."""
+    assert evaluate(CLAIMS["flash-never-writes-scores"], smaller_cache(facts(), 128 * MIB)).verdict == "holds"
+    assert evaluate(CLAIMS["flash-never-writes-scores"], smaller_cache(facts(), 128 * MIB + 1)).case == "fits-in-cache"
+
+
+def test_a_tenth_of_the_score_bytes_is_the_most_that_may_cross_beside_the_operands():
+    """64 MiB of operands; a tenth of 256 MiB of scores is 25.6 MiB."""
+    below = counted(facts(), "sdpa_flash", dram_read_bytes=64 * MIB, dram_write_bytes=25.5 * MIB)
+    above = counted(facts(), "sdpa_flash", dram_read_bytes=64 * MIB, dram_write_bytes=25.7 * MIB)
+    assert [evaluate(CLAIMS["flash-never-writes-scores"], run).case for run in (below, above)] == ["never-written", "extra-traffic"]
+
+
+def test_the_chart_says_how_much_is_bound_by_hbm():
+    """75 and 25 of 100 µs, as the facts were made."""
+    chart = FINDING.evidence(stepwise(facts(), naive_inplace=0.75, sdpa_math=0.25)).charts[0]
+    assert chart.alt == "GPU time by what limits it. HBM-bound: Naive, in place 75 % of 100 µs; SDPA math 25 % of 100 µs."
+    assert dict(chart.data["series"])["bound by HBM"] == pytest.approx([75.0, 25.0])
+
+
+def test_the_memory_table_sets_peaks_beside_the_score_matrix():
+    """16.5 of 256 MiB are 0.0645 of it."""
+    table = next(table for table in FINDING.evidence(facts()).tables if table.caption.startswith("Memory"))
+    rows = {row[0]: row for row in table.rows}
+    assert str(rows["SDPA flash"][1]) == "16.5 MiB" and str(rows["SDPA flash"][2]) == "0.0645×"
+    assert table.notes[0] == "The score matrix is 256 MiB; Q, K, V and the output together (the operands) are 64 MiB; the last-level cache is 60 MiB."
