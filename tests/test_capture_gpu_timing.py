@@ -1,0 +1,92 @@
+"""GPU, wall and host time on a GPU made of two clocks: each clock is read for the quantity it belongs to."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+from fake_cuda import FakeCuda
+
+from reportgen.capture import timing
+
+
+def prepared(monkeypatch, torch: FakeCuda, sets: int | None = 4):
+    """A forward made ready on the fake GPU, and its bench."""
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    monkeypatch.setattr(timing.time, "perf_counter", torch.perf_counter)
+    bench = timing.GpuBench("cuda")
+    return bench, bench.prepare(torch.forward, sets)
+
+
+def test_a_forward_that_keeps_the_gpu_busy(monkeypatch):
+    """0.9 ms on the GPU, 50 µs on the host: wall time is GPU time."""
+    torch = FakeCuda(host=50e-6, gpu=0.9e-3)
+    _, ready = prepared(monkeypatch, torch)
+    found = {quantity: block() for quantity, block in ready.blocks.items()}
+    assert found == pytest.approx({"gpu_time": 0.9e-3, "gpu_time_cold": 0.9e-3, "wall_time": 0.9e-3, "host_time": 50e-6})
+    assert (ready.timer, ready.note) == ("cuda-graph", None)
+    assert ready.forwards == {"gpu_time": 20, "wall_time": 20, "host_time": 20}
+
+
+def test_a_forward_that_the_host_cannot_launch_fast_enough(monkeypatch):
+    """20 µs on the GPU, 100 µs on the host: wall time is host time, GPU time is free of the gaps."""
+    torch = FakeCuda(host=100e-6, gpu=20e-6)
+    _, ready = prepared(monkeypatch, torch)
+    found = {quantity: block() for quantity, block in ready.blocks.items()}
+    assert found == pytest.approx({"gpu_time": 20e-6, "gpu_time_cold": 20e-6, "wall_time": 100e-6, "host_time": 100e-6})
+    assert ready.forwards["gpu_time"] == 300  # 6 ms of work
+
+
+def test_cold_forwards_rotate_their_inputs_and_hot_ones_do_not(monkeypatch):
+    torch, turns = FakeCuda(host=50e-6, gpu=0.9e-3), []
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    monkeypatch.setattr(timing.time, "perf_counter", torch.perf_counter)
+
+    def call(turn):
+        if torch.capturing is not None:
+            turns.append(turn)
+        torch.forward(turn)
+
+    timing.GpuBench("cuda").prepare(call, 4)
+    assert turns == [0] * 20 + list(range(20))
+
+
+def test_without_a_known_cache_there_is_no_cold_time(monkeypatch):
+    _, ready = prepared(monkeypatch, FakeCuda(host=50e-6, gpu=0.9e-3), sets=None)
+    assert set(ready.blocks) == {"gpu_time", "wall_time", "host_time"}
+
+
+def test_where_no_graph_can_be_captured_a_queue_behind_a_sleep_is_timed(monkeypatch):
+    """At most 20 forwards of at most 25 launches; the first line of torch's reason is kept."""
+    torch = FakeCuda(host=100e-6, gpu=20e-6, refuses=True)
+    _, ready = prepared(monkeypatch, torch)
+    assert ready.blocks["gpu_time"]() == pytest.approx(20e-6)
+    assert (ready.timer, ready.note) == ("queued-events", "no CUDA graph: operation not permitted when stream is capturing")
+
+
+def test_a_queue_that_runs_dry_gives_no_gpu_time(monkeypatch):
+    """A forward that waits for the GPU: its first event has passed before the last call returns."""
+    torch = FakeCuda(host=100e-6, gpu=20e-6, refuses=True, waits=True)
+    _, ready = prepared(monkeypatch, torch)
+    assert "gpu_time" not in ready.blocks
+    assert ready.timer is None
+    assert ready.note.endswith("the queue ran dry, so events measure launching as well")
+
+
+def test_host_blocks_start_on_an_empty_queue_and_stay_short(monkeypatch):
+    torch = FakeCuda(host=50e-6, gpu=0.9e-3)
+    _, ready = prepared(monkeypatch, torch)
+    torch.longest_queue = 0
+    torch.enqueue(1.0)
+    assert ready.blocks["host_time"]() == pytest.approx(50e-6)
+    assert torch.longest_queue == 20
+
+
+def test_chains_give_seconds_for_all_their_layers(monkeypatch):
+    """One forward is 0.9 ms and 24 are 21.6 ms; the graph of the short chain holds 24 of them."""
+    torch = FakeCuda(host=50e-6, gpu=0.9e-3)
+    bench, _ = prepared(monkeypatch, torch)
+    torch.captured.clear()
+    assert bench.chain(torch.forward, 0, 1)() == pytest.approx(0.9e-3)
+    assert bench.chain(torch.forward, 0, 24)() == pytest.approx(21.6e-3)
+    assert torch.captured == [24, 24]
