@@ -237,7 +237,7 @@ def _rates(facts: RunFacts, shown: list[VariantFacts]) -> tuple[Chart, ...]:
 FINDING = Finding(
     slug="math-cuda-cores",
     title="The same matmul on another unit",
-    question="Both variants multiply the same matrices. Why does one of them take so much longer for it?",
+    question="Both variants multiply the same matrices. Do they do it on the same unit, and in the same type?",
     claims=(
         Claim("math-no-tensor-cores", "Math's matmuls run in FP32 on CUDA cores, the naive ones in bf16 on Tensor Cores.", cores_rule, CORES_CASES),
         Claim("math-upcast", "Math casts bf16 up to FP32 and so doubles the bytes.", upcast_rule, UPCAST_CASES),
