@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..facts import RunFacts, VariantFacts
+from ..run import STATUSES
 from .environment import environment
 from .model import RunDiff, Side, VerdictChange
 from .structure import structure
@@ -35,4 +36,5 @@ def compare(old: Side, new: Side) -> RunDiff:
 
 def present(facts: RunFacts) -> dict[str, VariantFacts]:
     """The variants that the run has something to say about; one that was not asked for is as good as absent."""
-    return {name: variant for name, variant in facts.variants.items() if variant.reason not in NOT_TRIED}
+    return {name: variant for name, variant in facts.variants.items()
+            if variant.status in STATUSES and variant.reason not in NOT_TRIED}
