@@ -46,7 +46,7 @@ def variant_entry(variant: Variant, timed: Timed, answers: Answers, skipped: str
 
     numerics = value("numerics") or {}
     status, reason = ("unavailable", skipped) if skipped else _status(variant.id, timed, answers)
-    notes = timed.notes(variant.id)
+    timer, timer_note = _timer(timed.notes(variant.id))
     return {
         "title": variant.title,
         "status": status,
@@ -55,8 +55,8 @@ def variant_entry(variant: Variant, timed: Timed, answers: Answers, skipped: str
         "prediction": [list(step) for step in variant.prediction],
         "named": variant.named,
         "samples": timed.samples(variant.id) if status == "ok" else {},
-        "timer": notes[0]["timer"] if notes and status == "ok" else None,
-        "timer_note": next((note["note"] for note in notes if note["note"]), None),
+        "timer": timer if status == "ok" else None,
+        "timer_note": timer_note,
         "trace": None,
         "peak_memory_bytes": value("memory"),
         "relative_error": numerics.get("relative_error"),
@@ -64,6 +64,13 @@ def variant_entry(variant: Variant, timed: Timed, answers: Answers, skipped: str
         "masked_row": value("masked_row"),
         "training": _training(variant.id, answers),
     }
+
+
+def _timer(notes: list[dict[str, Any]]) -> tuple[str | None, str | None]:
+    """How GPU time was taken: the weaker way if the processes differ, and the first reason for it."""
+    used = {note["timer"] for note in notes}
+    timer = next((way for way in (None, "queued-events", "cuda-graph") if way in used), None)
+    return timer, next((note["note"] for note in notes if note["note"]), None)
 
 
 def _status(variant: str, timed: Timed, answers: Answers) -> tuple[str, str | None]:

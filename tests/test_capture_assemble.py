@@ -1,0 +1,100 @@
+"""How what the processes found becomes entries of a run: statuses, samples, chains, memory of failures."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import variants
+from reportgen.capture import assemble, rounds
+from reportgen.capture.refusal import listening
+
+NAIVE = variants.load(("naive",))[0]
+
+
+def process(*, naive=0.002, in_place=0.001, timer="cuda-graph", note=None, chains=True, **changes):
+    """One result of `rounds.measure`, seconds."""
+    found = {"naive": naive, "naive_inplace": in_place}
+    chained = {name: {"1": seconds, "24": seconds * 24} for name, seconds in found.items()} if chains else None
+    return {"samples": {name: {"gpu_time": seconds, "wall_time": seconds} for name, seconds in found.items()}, "failures": {},
+            "notes": {name: {"timer": timer, "note": note, "forwards": {}, "settled": True} for name in found},
+            "chains": chained, "clocks": [], "clocks_reason": "no driver", **changes}  # fmt: skip
+
+
+def right(error=0.002):
+    return {("numerics", "naive"): {"status": "ok", "reason": None, "value": {"relative_error": error, "allowed_error": 0.005, "ok": error < 0.005}}}
+
+
+def test_samples_stay_in_process_order():
+    timed = assemble.Timed([process(naive=seconds) for seconds in (0.3, 0.1, 0.2)])
+    entry = assemble.variant_entry(NAIVE, timed, right(), None)
+    assert (entry["status"], entry["samples"]) == ("ok", {"gpu_time": [0.3, 0.1, 0.2], "wall_time": [0.3, 0.1, 0.2]})
+
+
+def test_a_quantity_that_one_process_lacks_is_left_out():
+    """Otherwise its values could not be paired with those of another variant."""
+    incomplete = process()
+    del incomplete["samples"]["naive"]["gpu_time"]
+    assert assemble.Timed([process(), incomplete]).samples("naive") == {"wall_time": [0.002, 0.002]}
+
+
+def test_a_variant_that_failed_in_one_process_is_out_of_all():
+    timed = assemble.Timed([process(), process()], {"naive": {"status": "failed", "reason": "CUDA out of memory."}})
+    entry = assemble.variant_entry(NAIVE, timed, right(), None)
+    assert (entry["status"], entry["reason"], entry["samples"], entry["timer"]) == ("failed", "CUDA out of memory.", {}, None)
+
+
+def test_numbers_of_a_wrong_result_are_kept_and_its_times_are_not():
+    entry = assemble.variant_entry(NAIVE, assemble.Timed([process()]), right(error=0.0123), None)
+    assert (entry["status"], entry["reason"]) == ("failed", "wrong result: relative error 0.012, allowed 0.005")
+    assert (entry["relative_error"], entry["samples"]) == (0.0123, {})
+
+
+def test_an_accuracy_check_that_crashed_fails_the_variant():
+    answers = {("numerics", "naive"): {"value": None, "status": "failed", "reason": "the process was killed by SIGSEGV"}}
+    entry = assemble.variant_entry(NAIVE, assemble.Timed([process()]), answers, None)
+    assert (entry["status"], entry["reason"]) == ("failed", "the process was killed by SIGSEGV")
+
+
+def test_if_processes_timed_differently_the_weaker_way_is_named():
+    timed = assemble.Timed([process(), process(timer="queued-events", note="no CUDA graph: busy")])
+    entry = assemble.variant_entry(NAIVE, timed, right(), None)
+    assert (entry["timer"], entry["timer_note"]) == ("queued-events", "no CUDA graph: busy")
+
+
+def test_chains_are_gathered_process_by_process():
+    found = assemble.chains(assemble.Timed([process(naive=0.5, in_place=0.25), process(naive=0.75, in_place=0.5)]))
+    assert found == {"layers": [1, 24], "timer": "cuda-graph",
+                     "naive": {"1": [0.5, 0.75], "24": [12.0, 18.0]}, "naive_inplace": {"1": [0.25, 0.5], "24": [6.0, 12.0]}}  # fmt: skip
+
+
+def test_chains_that_one_process_lacks_are_not_reported_at_all():
+    assert assemble.chains(assemble.Timed([process(), process(chains=False)])) == {"reason": "chains of forwards could not be timed"}
+
+
+def test_without_clock_samples_the_reason_is_kept():
+    found = assemble.clocks(assemble.Timed([process()]), other_processes=None)
+    assert found == {"available": False, "reason": "no driver", "samples": [], "other_processes": None}
+
+
+def test_a_failed_call_holds_no_memory():
+    """The error's frames would keep a variant's tensors alive into the next one's measurement."""
+    class Scores:
+        pass
+
+    def fails():
+        scores = Scores()
+        held.append(weakref.ref(scores))
+        raise RuntimeError("out of memory")
+
+    held: list[weakref.ref] = []
+    gc.disable()
+    try:
+        with listening() as heard:
+            fails()
+        assert held[0]() is not None
+        rounds.let_go(heard)
+        assert held[0]() is None
+        assert heard.reason == "out of memory."
+    finally:
+        gc.enable()
