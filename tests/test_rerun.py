@@ -3,8 +3,9 @@
 import pytest
 from run_builder import data, record
 
-from reportgen import diff, noise, rerun, run, slots
+from reportgen import cli, diff, noise, rerun, run, slots
 from reportgen.errors import ReportError
+from reportgen.layout import Layout
 
 MATH_SLOWER = {"sdpa_math": {"gpu_time": 1.1}}
 
@@ -83,6 +84,15 @@ def test_a_kernel_that_two_passes_show_replaces_the_run_though_no_timing_moved(t
     assert machine.settle()[1].outcome == "changed"
     machine = Machine(tmp_path / "b", dict(seed=1, kernel={"sdpa_math": "other"}), dict(seed=2, kernel={"sdpa_math": "third"}), recorded={})
     assert machine.settle()[1].outcome == "not repeated"
+
+
+def test_a_variant_that_fails_in_both_passes_replaces_the_run_though_its_reason_has_another_number(tmp_path):
+    def failing(error):
+        return lambda d: d["variants"]["naive"].update(status="failed", reason=f"wrong result: relative error {error}", samples={})
+
+    machine = Machine(tmp_path, dict(seed=1, change=failing(0.71)), dict(seed=2, change=failing(0.72)), recorded={})
+    _, decision = machine.settle()
+    assert decision.outcome == "changed" and decision.reason == "changed: structure of 1 variant, in two passes"
 
 
 @pytest.mark.parametrize(("options", "cause"), [
@@ -183,3 +193,47 @@ def test_an_interrupted_placing_leaves_the_former_run(tmp_path, monkeypatch):
     with pytest.raises(OSError, match="disk full"):
         slots.place(fresh, machine.runs)
     assert machine.files() == machine.before
+
+
+# The command
+
+@pytest.fixture
+def report(tmp_path, monkeypatch):
+    """`report`'s capture with given runs in place of the Python that has torch; returns the folder it shows."""
+    def captured(*passes, arguments=()):
+        left = list(passes)
+        monkeypatch.setattr(cli, "_profile_elsewhere", lambda chosen, layout, into: record(into, **left.pop(0)))
+        layout = Layout(tmp_path)
+        layout.recorded.mkdir(parents=True, exist_ok=True)
+        return cli._captured(cli.parser().parse_args(["report", *arguments]), layout).relative_to(tmp_path).as_posix()
+
+    return captured
+
+
+def test_report_records_a_new_slot_and_features_the_first(tmp_path, report):
+    assert report({}) == "docs/runs/nvidia-h200/article"
+    assert (tmp_path / "docs" / "runs" / "FEATURED").read_text() == "nvidia-h200/article\n"
+
+
+def test_report_on_a_recorded_slot_says_confirmed_and_leaves_docs_as_they_are(tmp_path, report, capsys):
+    report({})
+    files = {file: file.read_bytes() for file in (tmp_path / "docs").rglob("*") if file.is_file()}
+    assert report(dict(seed=1)) == "docs/runs/nvidia-h200/article"
+    assert "confirmed" in capsys.readouterr().out
+    assert {file: file.read_bytes() for file in (tmp_path / "docs").rglob("*") if file.is_file()} == files
+
+
+def test_report_takes_the_second_pass_itself_and_accept_spares_it(report, capsys):
+    report({})
+    report(dict(seed=1, scale=MATH_SLOWER), dict(seed=2, scale=MATH_SLOWER))
+    assert "changed: 1 timing slower, in two passes" in capsys.readouterr().out
+    report(dict(seed=3), arguments=["--accept"])
+    assert "replaced as asked (ACCEPT=1)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("options", "arguments"), [
+    (dict(change=lambda d: d["device"].update(kind="cpu")), []), ({}, ["--no-record"]), ({}, ["--quick"]),
+])
+def test_a_cpu_run_and_one_that_is_not_to_be_recorded_go_below_build(tmp_path, report, options, arguments):
+    assert report(options, arguments=arguments) == "build/runs/nvidia-h200/article"
+    assert list((tmp_path / "docs" / "runs").iterdir()) == []

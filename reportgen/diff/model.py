@@ -62,8 +62,9 @@ class StructureChange:
 
     @property
     def key(self) -> tuple[str, str, str, str, str]:
-        """What a second pass must show again."""
-        return (self.variant, self.kind, self.what, str(self.old), str(self.new))
+        """What a second pass must show again. The reason of a failure may hold a number that moves; the status may not."""
+        old, new = (str(value).split(" (")[0] if self.kind == "status" else str(value) for value in (self.old, self.new))
+        return (self.variant, self.kind, self.what, old, new)
 
 
 @dataclass(frozen=True)
