@@ -211,7 +211,8 @@ def test_tools(pages_python: str, capture_python: str, folder: Path) -> str:
     source = Path(where.stdout.decode().strip())
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    for name in TEST_TOOLS:
+    metadata = [path.name for path in source.glob("*.dist-info") if path.name.split("-")[0] in TEST_TOOLS]
+    for name in (*TEST_TOOLS, *metadata):
         if (source / name).is_file():
             shutil.copy(source / name, folder)
         else:

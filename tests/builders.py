@@ -37,7 +37,7 @@ from reportgen.workload import PRESETS
 
 US = 1e-6
 MIB = 2**20
-TITLES = ("Naive", "Naive, in place", "SDPA math", "SDPA efficient", "SDPA flash", "SDPA cuDNN")
+TITLES = ("Naive", "Naive in place", "SDPA math", "SDPA efficient", "SDPA flash", "SDPA cuDNN")
 FIVE = (("matmul", "q · kᵀ"), ("scale", "÷ √D"), ("mask", "causal mask"), ("softmax", "scores to weights"), ("matmul", "weights · v"))
 ONE = (("fused attention", "scores, mask, softmax and weights · v in one kernel"),)
 PEAK_MIB = (528, 528, 1616, 16.5, 16.5, 16.5)

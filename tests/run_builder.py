@@ -20,7 +20,7 @@ from typing import Any, Callable, Mapping
 from reportgen import run as run_room
 
 FORWARDS = json.loads(Path(__file__).with_name("forwards_h200.json").read_text(encoding="utf-8"))
-TITLES = {"naive": "Naive", "naive_inplace": "Naive, in place", "sdpa_math": "SDPA math", "sdpa_efficient": "SDPA efficient",
+TITLES = {"naive": "Naive", "naive_inplace": "Naive in place", "sdpa_math": "SDPA math", "sdpa_efficient": "SDPA efficient",
           "sdpa_flash": "SDPA flash", "sdpa_cudnn": "SDPA cuDNN"}
 US = {  # quantity → microseconds in the order of TITLES
     "gpu_time": (1056, 930, 2580, 178, 93, 59), "gpu_time_cold": (1070, 945, 2600, 182, 96, 62), "wall_time": (1060, 934, 2585, 181, 96, 63),

@@ -18,7 +18,7 @@ DATA: dict[str, Any] = {
     "bars": {"labels": ["Naive", "SDPA flash", "SDPA cuDNN"], "ids": ["naive", "sdpa_flash", "sdpa_cudnn"], "unit": "µs",
              "values": [1056.0, 93.44, None], "low": [1050.0, 93.0, None], "high": [1060.0, 94.0, None], "reference": [None, 146.8, 186.3]},
     "dots": {"labels": ["math ÷ in place"], "values": [2.77], "low": [2.6], "high": [2.9], "unit": "×", "log": True},
-    "stacked": {"labels": ["Naive", "Naive, in place"], "series": [("matmul", [166, 166]), ("copy", [126, None])], "unit": "µs"},
+    "stacked": {"labels": ["Naive", "Naive in place"], "series": [("matmul", [166, 166]), ("copy", [126, None])], "unit": "µs"},
     "lanes": {"ops": [("aten::matmul", 0, 200, 0), ("aten::bmm", 20, 150, 1)], "launches": [60.0, 150.0],
               "activities": [("memset", "memset", 70, 1, 60), ("matmul", "kernel", 160, 90, 150)]},
     "roofline": {"ceiling_bytes": 4.3e12, "ceilings_flop": [("bf16 matmul", 788e12)], "points": [("fused kernel", "sdpa_flash", 512.0, 2e14)]},
@@ -28,7 +28,7 @@ DATA: dict[str, Any] = {
 SAID = {
     "bars": ["Naive", "SDPA flash", "1,060 µs", "93.4 µs", "not measured", "the article (A100)"],
     "dots": ["math ÷ in place", "2.77×", "1", "10"],
-    "stacked": ["Naive", "Naive, in place", "matmul", "copy", "292 µs", "166 µs"],
+    "stacked": ["Naive", "Naive in place", "matmul", "copy", "292 µs", "166 µs"],
     "lanes": ["matmul", "bmm", "1 memset  ·  2 matmul", "kernel", "memset"],
     "roofline": ["fused kernel", "bf16 matmul", "1 PFLOP/s", "FLOP per byte (arithmetic intensity)"],
     "curve": ["naive", "layers", "GPU time (µs)", "20,000"],

@@ -31,7 +31,7 @@ CASES_REACHED = {
         "cuDNN ties with SDPA flash (SDPA cuDNN 47.0 µs, SDPA flash 46.5 µs and SDPA efficient 40.0 µs per call)."),
     ("cudnn-cpu-cost", "unavailable"): (
         lambda: facts("cpu"),
-        "Not measurable: SDPA cuDNN did not run here (No available kernel. Aborting execution.)."),
+        "Not measurable: SDPA cuDNN did not run here (No available kernel. Aborting execution)."),
     ("cudnn-cpu-cost", "recorded-before"): (
         lambda: variant(facts(), "sdpa_flash", host_time=None),
         "Not measurable: this run was recorded before host time was measured."),

@@ -46,7 +46,7 @@ CASES_REACHED = {
     ("cudnn-one-kernel", "unavailable"): (
         lambda: facts("mi300x"),
         "Not measurable: SDPA cuDNN did not run here (No available kernel. Aborting execution. Torch was not compiled with cuDNN "
-        "attention.)."),
+        "attention)."),
     ("cudnn-one-kernel", "no-gpu-lane"): (
         lambda: no_lane(facts()),
         "Not measurable: this run's trace has no GPU lane, so there is nothing to count."),

@@ -88,7 +88,7 @@ CASES_REACHED = {
     ("cudnn-zero-occupancy", "unavailable"): (
         lambda: facts("t4"),
         "Not measurable: SDPA cuDNN did not run here (No available kernel. Aborting execution. cuDNN SDPA only supports gpu architectures "
-        "in the range [sm80, sm121].)."),
+        "in the range [sm80, sm121])."),
     ("cudnn-zero-occupancy", "no-gpu-lane"): (
         lambda: no_lane(facts()),
         "Not measurable: this run's trace has no GPU lane, so there is nothing to count."),
@@ -122,7 +122,7 @@ CASES_REACHED = {
     ("cudnn-zero-cause", "unavailable"): (
         lambda: facts("mi300x"),
         "Not measurable: SDPA cuDNN did not run here (No available kernel. Aborting execution. Torch was not compiled with cuDNN "
-        "attention.)."),
+        "attention)."),
     ("cudnn-zero-cause", "no-gpu-lane"): (
         lambda: no_lane(facts()),
         "Not measurable: this run's trace has no GPU lane, so there is nothing to count."),

@@ -58,7 +58,7 @@ CASES_REACHED = {
     ("flash-one-kernel", "unavailable"): (
         lambda: facts("t4"),
         "Not measurable: SDPA flash did not run here (No available kernel. Aborting execution. Flash attention only supports gpu "
-        "architectures in the range [sm80, sm121].)."),
+        "architectures in the range [sm80, sm121])."),
     ("flash-one-kernel", "no-gpu-lane"): (
         lambda: facts("cpu"),
         "Not measurable: this run's trace has no GPU lane, so there is nothing to count."),
@@ -135,7 +135,7 @@ CASES_REACHED = {
     ("flash-never-writes-scores", "unavailable"): (
         lambda: facts("t4"),
         "Not measurable: SDPA flash did not run here (No available kernel. Aborting execution. Flash attention only supports gpu "
-        "architectures in the range [sm80, sm121].)."),
+        "architectures in the range [sm80, sm121])."),
 }
 
 # claim → device → (verdict, case)
@@ -285,7 +285,7 @@ def test_a_tenth_of_the_score_bytes_is_the_most_that_may_cross_beside_the_operan
 def test_the_chart_says_how_much_is_bound_by_hbm():
     """75 and 25 of 100 µs, as the facts were made."""
     chart = FINDING.evidence(stepwise(facts(), naive_inplace=0.75, sdpa_math=0.25)).charts[0]
-    assert chart.alt == "GPU time by what limits it. HBM-bound: Naive, in place 75 % of 100 µs; SDPA math 25 % of 100 µs."
+    assert chart.alt == "GPU time by what limits it. HBM-bound: Naive in place 75 % of 100 µs; SDPA math 25 % of 100 µs."
     assert dict(chart.data["series"])["bound by HBM"] == pytest.approx([75.0, 25.0])
 
 

@@ -44,7 +44,7 @@ CASES_REACHED = {
     ("flash-occupancy", "unavailable"): (
         lambda: facts("t4"),
         "Not measurable: SDPA flash did not run here (No available kernel. Aborting execution. Flash attention only supports gpu "
-        "architectures in the range [sm80, sm121].)."),
+        "architectures in the range [sm80, sm121])."),
     ("flash-occupancy", "no-gpu-lane"): (
         lambda: no_lane(facts()),
         "Not measurable: this run's trace has no GPU lane, so there is nothing to count."),
@@ -161,7 +161,7 @@ def test_every_step_of_the_arithmetic_is_a_row():
 def test_a_kernel_that_two_variants_share_is_one_row_and_its_false_zero_is_explained_once():
     table = FINDING.evidence(facts()).tables[1]
     shared = [row for row in table.rows if row[1].name == "nvjet bf16 256x128 TNT"]
-    assert [row[0] for row in shared] == ["Naive; Naive, in place"]
+    assert [row[0] for row in shared] == ["Naive; Naive in place"]
     assert (str(shared[0][6]), str(shared[0][7]), shared[0][10]) == ("18.75 %", "0 %", "More than 48 KiB of shared memory")
     assert table.notes[0].startswith("More than 48 KiB of shared memory: the profiler reckons with the default limit of 49,152 B per block")
     assert table.notes[1] == "The article, on one A100-SXM4-80GB: SDPA flash 255 registers × 128 threads, about 12.5 %; its profiler shows 13 %."

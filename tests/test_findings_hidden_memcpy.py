@@ -49,7 +49,7 @@ MINIMAL_RUNS = {"refused": False, "code": "", "message": None}
 CASES_REACHED = {
     ("memcpy-hidden", "unavailable"): (
         lambda: unavailable(facts(), "naive_inplace", "out of memory"),
-        "Not measurable: Naive, in place did not run here (out of memory)."),
+        "Not measurable: Naive in place did not run here (out of memory)."),
     ("memcpy-hidden", "recorded-before"): (
         untraced,
         "Not measurable: this run was recorded before the GPU side of this variant's trace was measured."),
@@ -100,7 +100,7 @@ CASES_REACHED = {
         "Not measurable: this run was recorded before the CPU side of this variant's trace was measured."),
     ("inplace-fewer-cpu-ops", "no-mask-step"): (
         lambda: ops_of("naive_inplace", "sdpa_flash"),
-        "Not measurable: the trace of Naive, in place shows no `masked_fill` op, so there is no masking step to count."),
+        "Not measurable: the trace of Naive in place shows no `masked_fill` op, so there is no masking step to count."),
     ("inplace-fewer-cpu-ops", "fewer"): (
         lambda: facts("cpu"),
         "With torch 2.13.0+cpu, the masking step dispatches 1 CPU op in place instead of 10."),
@@ -112,7 +112,7 @@ CASES_REACHED = {
         "With torch 2.11.0+cu130, the masking step dispatches more in place: 12 CPU ops instead of 3."),
     ("inplace-autograd", "unavailable"): (
         lambda: unavailable(facts(), "naive_inplace", "out of memory"),
-        "Not measurable: Naive, in place did not run here (out of memory)."),
+        "Not measurable: Naive in place did not run here (out of memory)."),
     ("inplace-autograd", "recorded-before"): (
         lambda: probes(facts(), autograd=None),
         "Not measurable: this run was recorded before the gradient of both variants was measured."),
@@ -269,4 +269,4 @@ def test_the_evidence_sets_the_saving_beside_the_bytes():
 def test_the_evidence_counts_three_kinds_of_activity():
     """Five kernels, a memcpy and a memset are seven activities where the article saw six."""
     counts = FINDING.evidence(facts()).tables[0]
-    assert counts.rows == (("Naive", 5, 6, 7, 5, 1, 1), ("Naive, in place", 5, 5, 6, 5, 0, 1))
+    assert counts.rows == (("Naive", 5, 6, 7, 5, 1, 1), ("Naive in place", 5, 5, 6, 5, 0, 1))

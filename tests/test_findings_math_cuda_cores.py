@@ -153,7 +153,7 @@ def test_rates_stand_beside_the_ceiling_of_their_own_type():
     chart = FINDING.evidence(facts()).charts[0]
     assert chart.data["reference"] == [788.0, 788.0, 50.0, 50.0]
     assert chart.data["values"][0] == pytest.approx(208, rel=0.01)
-    assert chart.alt.startswith("Rate of each matmul: Naive, in place: q · kᵀ 208 TFLOP/s, 26 % of its ceiling;")
+    assert chart.alt.startswith("Rate of each matmul: Naive in place: q · kᵀ 208 TFLOP/s, 26 % of its ceiling;")
 
 
 def test_casts_of_scalars_are_no_casts_of_the_inputs():

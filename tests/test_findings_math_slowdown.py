@@ -50,7 +50,7 @@ CASES_REACHED = {
         "SDPA math and naive in place cannot be told apart: 935 µs against 930 µs of GPU time per forward (1.01× to 1.01×, smallest difference told apart 2 %; torch 2.11.0+cu130)."),
     ("math-3.7x", "unavailable"): (
         lambda: unavailable(facts(), "naive_inplace", "out of memory"),
-        "Not measurable: Naive, in place did not run here (out of memory)."),
+        "Not measurable: Naive in place did not run here (out of memory)."),
     ("math-3.7x", "recorded-before"): (
         lambda: variant(facts(), "sdpa_math", gpu_time=None),
         "Not measurable: this run was recorded before GPU time was measured."),

@@ -26,7 +26,7 @@ def scattered():
 CASES_REACHED = {
     ("saving-accumulates", "unavailable"): (
         lambda: unavailable(facts(), "naive_inplace", "out of memory"),
-        "Not measurable: Naive, in place did not run here (out of memory)."),
+        "Not measurable: Naive in place did not run here (out of memory)."),
     ("saving-accumulates", "no-gpu-lane"): (
         lambda: facts("cpu"),
         "Not measurable: this run's trace has no GPU lane, so there is nothing to count."),

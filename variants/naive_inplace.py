@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-TITLE = "Naive, in place"
+TITLE = "Naive in place"
 CHANGED = "`masked_fill` became `masked_fill_`: the mask is written into the scores, not into a new tensor."
 BACKEND = None
 PREDICTION = (

@@ -11,7 +11,6 @@ import multiprocessing
 import os
 import signal
 import tempfile
-import threading
 import traceback
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -92,21 +91,20 @@ def run(target: Callable[..., Any], args: tuple[Any, ...] = (), *, at: At | None
 def _context() -> Any:
     """The way to make processes; the fork server, if it is the way, is running when this returns.
 
-    The server is started with Ctrl-C ignored: it is the parent that ends its children, and a
+    The server inherits that Ctrl-C is blocked: it is the parent that ends its children, and a
     server interrupted while it imports torch would print its stack over the parent's message.
     """
     context = multiprocessing.get_context(start_method())
     if start_method() == "forkserver":
-        from multiprocessing import forkserver
+        from multiprocessing import forkserver, resource_tracker
 
         context.set_forkserver_preload(["torch"])
-        ours = threading.current_thread() is threading.main_thread()
-        former = signal.signal(signal.SIGINT, signal.SIG_IGN) if ours else None
+        resource_tracker.ensure_running()  # it would lift the block that follows
+        former = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
             forkserver.ensure_running()
         finally:
-            if ours:
-                signal.signal(signal.SIGINT, former)
+            signal.pthread_sigmask(signal.SIG_SETMASK, former)  # a Ctrl-C of meanwhile arrives now
     return context
 
 

@@ -107,7 +107,7 @@ def evidence(facts: RunFacts) -> Evidence:
     for depth in layers(probe):
         naive, inplace = (times[name, depth].median for name in PAIR)
         rows.append((Count(depth), Seconds(naive), Seconds(inplace), Seconds(naive - inplace), Seconds((naive - inplace) / depth)))
-    table = Table(columns("#Chained forwards", "#Naive", "#Naive, in place", "#Saved", "#Saved per forward"), tuple(rows),
+    table = Table(columns("#Chained forwards", "#Naive", "#Naive in place", "#Saved", "#Saved per forward"), tuple(rows),
                   caption=f"Time of the whole chain, median over the processes, taken by {probe.get('timer') or 'an unrecorded timer'}.")
     data = {"labels": [f"{row[0]} chained" for row in rows], "values": [float(row[4]) * 1e6 for row in rows], "low": None, "high": None, "unit": "µs",
             "ids": None, "reference": None, "log": False}

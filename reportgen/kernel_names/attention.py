@@ -79,7 +79,7 @@ def _efficient(name: str, match: re.Match[str]) -> KernelName:
     if compiled == "sm50":
         cores, why = "no", "compiled for compute capability 5.0, which has no Tensor Cores"
     elif element in ("bf16", "f16"):
-        cores, why = "yes", "CUTLASS's tensor-op tiles on 16-bit elements; hardware counters confirm it for bf16 on an H200"
+        cores, why = "yes", "CUTLASS's tensor-op tiles on 16-bit elements"
     return KernelName(name, "memory-efficient attention", shorten(f"fmha_cutlassF {element or ''} {tile} {compiled}"), tuple(parts), cores, why)
 
 
