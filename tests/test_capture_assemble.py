@@ -6,7 +6,7 @@ import gc
 import weakref
 
 import variants
-from reportgen.capture import assemble, rounds
+from reportgen.capture import assemble
 from reportgen.capture.refusal import listening
 
 NAIVE = variants.load(("naive",))[0]
@@ -92,8 +92,6 @@ def test_a_failed_call_holds_no_memory():
     try:
         with listening() as heard:
             fails()
-        assert held[0]() is not None
-        rounds.let_go(heard)
         assert held[0]() is None
         assert heard.reason == "out of memory."
     finally:

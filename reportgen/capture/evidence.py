@@ -129,7 +129,6 @@ def _answer(report: Report, task: Task, device: str, workload: Workload, rounds_
             value = DEVICE_TASKS[name](device, workload)
         else:
             value = VARIANT_TASKS[name](variant_room.load((variant,))[0], device, workload)
-    rounds.let_go(heard)
     return Answer(plain(value), heard.status, heard.reason, time.perf_counter() - began)
 
 

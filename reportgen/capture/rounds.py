@@ -150,7 +150,6 @@ class _Process:
             if heard.error is not None:
                 self.failures[name] = {"status": _status(variant, heard), "reason": heard.reason or "unknown"}
                 self.prepared.pop(name, None)
-                let_go(heard)
                 self._still_answers(name)
         self._lap(phase)
 
@@ -232,16 +231,8 @@ class _Process:
                 for key, block in blocks.items():
                     found[key].append(block())
         if heard.error is not None:
-            let_go(heard)
             return None
         return {name: {str(layers): median(found[name, layers]) for layers in LAYERS} for name in CHAINED}
-
-
-def let_go(heard: Any) -> None:
-    """Frees what a failed call still holds: its frames, and with them gigabytes of scores, hang on the error."""
-    if heard.error is not None:
-        heard.error.with_traceback(None)
-        heard.error.__context__ = heard.error.__cause__ = None
 
 
 def _step(variant: Variant, k: Any, v: Any, mask: Any) -> Any:
