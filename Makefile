@@ -12,6 +12,7 @@ DIRS ?=
 COUNTERS ?=
 ARGS ?=
 PORT ?= 8000
+JOBS ?= 2
 export PYTHON PAGES_PYTHON TORCH_INDEX WHEELHOUSE_PYTHON WHEELHOUSE_PLATFORM
 
 # Packages and caches that a container put into the environment must not reach the pages (-E).
@@ -30,7 +31,7 @@ help: ## this list
 	@echo 'Variables: DEVICE=cuda|cpu WORKLOAD=preset LABEL=name RECORD=0 COUNTERS=auto|on|off ARGS="--sequence 2048"'
 	@echo 'ACCEPT=1 replaces a recorded run without a second pass.'
 	@echo 'PYTHON= profiles with that Python (it must have torch); PAGES_PYTHON= makes the pages environment;'
-	@echo 'TORCH_INDEX= an index with CPU builds of torch; PORT= for serve.'
+	@echo 'TORCH_INDEX= an index with CPU builds of torch; PORT= for serve; JOBS= for test.'
 
 report: ## profile this machine, render, build the site, say what came out
 	@$(CAPTURE) && $(PAGES) report --capture-python "$$capture" $(if $(filter 1 yes,$(ACCEPT)),--accept) $(CHOICES)
@@ -64,7 +65,7 @@ check: ## are the committed pages exactly what the committed runs render to?
 # Tests that need torch say so (importorskip) and run a second time under the Python that has it.
 test: ## all tests: those of the pages without torch, then those of the capture with it
 	@$(CAPTURE) && pages=$$($(ENVIRONMENTS) pages) && tools=$$($(ENVIRONMENTS) test-tools) && \
-	CAPTURE_PYTHON="$$capture" "$$pages" -E -m pytest $(ARGS) tests && \
+	CAPTURE_PYTHON="$$capture" "$$pages" -E -m pytest -n $(JOBS) --dist loadfile $(ARGS) tests && \
 	PYTHONPATH="$$tools$${PYTHONPATH:+:$$PYTHONPATH}" "$$capture" -m pytest $(ARGS) $$(grep -l 'importorskip("torch")' tests/test_*.py)
 
 bench: ## time our own steps (ARGS=--report: a whole report on the CPU as well)
