@@ -88,28 +88,32 @@ class _Capture:
         self._time(plan)
         compiled = self._evidence(survey, plan)
         counted, uncounted = self._count(survey, plan)
-        data = assemble.document(survey, self.request.label, started.strftime("%Y-%m-%dT%H:%M:%SZ"), __version__)
-        traces = {variant.id: self.answers["trace", variant.id]["value"] for variant in self.variants
-                  if self._value("trace", variant.id)}
-        skipped = self._skipped(survey["device"])
-        probes = {**(self._value("probes", None) or {}), "saving_accumulates": assemble.chains(self.timed)}
-        lost = {name: answer["reason"] for (task, name), answer in self.answers.items()
-                if task == "trace" and answer["status"] != "ok"}
         self.phases["whole"] = time.perf_counter() - began
-        data.update(
-            protocol=assemble.protocol(plan, self.timed, processes.start_method()),
-            ceilings=self._value("ceilings", None),
-            clocks=assemble.clocks(self.timed, survey["other_processes"]),
-            probes={**probes, **({"traces_missing": lost} if lost else {})},
-            variants={variant.id: assemble.variant_entry(variant, compiled if variant.slow_start else self.timed, self.answers, skipped.get(variant.id))
-                      for variant in self.variants},
-            phases={name: round(seconds, 3) for name, seconds in self.phases.items()},
-            counters=counted,
-            counters_reason=uncounted,
-        )
+        data = {
+            **assemble.document(survey, self.request.label, started.strftime("%Y-%m-%dT%H:%M:%SZ"), __version__),
+            "protocol": assemble.protocol(plan, self.timed, processes.start_method()),
+            "ceilings": self._value("ceilings", None),
+            "clocks": assemble.clocks(self.timed, survey["other_processes"]),
+            "probes": self._probes(),
+            "variants": self._entries(survey["device"], compiled),
+            "phases": {name: round(seconds, 3) for name, seconds in self.phases.items()},
+            "counters": counted,
+            "counters_reason": uncounted,
+        }
         _refuse_if_nothing_ran(data["variants"])
-        kept = {name: trace for name, trace in traces.items() if data["variants"][name]["status"] == "ok"}
-        return data, kept
+        return data, {name: trace for name, entry in data["variants"].items()
+                      if entry["status"] == "ok" and (trace := self._value("trace", name))}
+
+    def _probes(self) -> dict[str, Any]:
+        """Probes by name; `traces_missing` says why a variant that ran has no trace."""
+        lost = {name: answer["reason"] for (task, name), answer in self.answers.items() if task == "trace" and answer["status"] != "ok"}
+        return {**(self._value("probes", None) or {}), "saving_accumulates": assemble.chains(self.timed),
+                **({"traces_missing": lost} if lost else {})}
+
+    def _entries(self, device: str, compiled: assemble.Timed) -> dict[str, dict[str, Any]]:
+        skipped = self._skipped(device)
+        return {variant.id: assemble.variant_entry(variant, compiled if variant.slow_start else self.timed, self.answers, skipped.get(variant.id))
+                for variant in self.variants}
 
     def _value(self, task: str, variant: str | None) -> Any:
         return self.answers.get((task, variant), {}).get("value")
