@@ -158,6 +158,13 @@ def test_rendered_pages_pass_the_check_and_build_strictly(committed):
     assert (built.returncode, built.stderr) == (0, "")
 
 
+def test_the_benchmarks_print_their_table(committed):
+    done = subprocess.run([sys.executable, "-m", "benchmarks", "--rounds", "1"], cwd=committed, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    rows = [line.split(" | ")[0].removeprefix("| ") for line in done.stdout.splitlines() if line.startswith("| ")]
+    assert rows == ["Step", "---", "unpack and parse JSON", "read traces", "build facts", "decide claims", "render pages", "build the site"]
+
+
 @pytest.mark.parametrize("page", ["docs/index.md", "README.md"])
 def test_a_number_edited_by_hand_fails_the_check_with_page_and_line(committed, page):
     file = committed / page

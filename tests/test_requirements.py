@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -168,6 +169,13 @@ def test_make_explains_itself():
     shown = subprocess.run(["make"], cwd=ROOT, capture_output=True, text=True, env={**os.environ, "MAKEFLAGS": ""}).stdout
     for target in ("report", "test", "profile", "render", "site", "serve", "check", "wheelhouse", "clean", "help"):
         assert f"\n{target} " in f"\n{shown}"
+
+
+@pytest.mark.parametrize("paper", ["README.md", "CONTRIBUTING.md", "DESIGN.md"])
+def test_every_target_that_a_paper_names_is_in_the_makefile(paper):
+    targets = set(re.findall(r"^([a-z]+):.*## ", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M))
+    named = set(re.findall(r"(?:`|^)make ([a-z]+)", (ROOT / paper).read_text(encoding="utf-8"), re.M))
+    assert named and named <= targets
 
 
 def test_the_probe_sees_this_python():
