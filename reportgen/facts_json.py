@@ -28,7 +28,7 @@ def to_json(facts: RunFacts, outcomes: Mapping[str, Outcome]) -> dict[str, Any]:
         "software": dict(facts.software),
         "settings": dict(facts.settings),
         "workload": workload,
-        "ceilings": asdict(facts.ceilings) if facts.ceilings else None,
+        "ceilings": _ceilings(facts),
         "counters_reason": facts.counters_reason,
         "caveats": list(facts.caveats),
         "variants": {name: _variant(variant) for name, variant in facts.variants.items()},
@@ -36,6 +36,15 @@ def to_json(facts: RunFacts, outcomes: Mapping[str, Outcome]) -> dict[str, Any]:
                            "because": list(outcome.because), "caveats": list(outcome.caveats)}
                    for claim, outcome in outcomes.items()},
     }
+
+
+def _ceilings(facts: RunFacts) -> dict[str, Any] | None:
+    """The measured ceilings; the matmul's also under its type (`bf16_flop_per_s`)."""
+    if facts.ceilings is None:
+        return None
+    short = {"bfloat16": "bf16", "float16": "fp16", "float32": "fp32"}[facts.workload.dtype]
+    return {**asdict(facts.ceilings), f"{short}_flop_per_s": facts.ceilings.matmul_flop_per_s} | (
+        {"fp32_flop_per_s": facts.ceilings.fp32_flop_per_s})
 
 
 def _us(seconds: float | None) -> float | None:

@@ -124,7 +124,7 @@ def _answer(report: Report, task: Task, device: str, workload: Workload, rounds_
             _prefetch_compiler()
             value = rounds.measure(report, rounds_plan)
         elif name == "profiler":
-            profiling.start(device, workload, _prefetch_compiler if rounds_plan.variants else None)
+            profiling.start(device)
         elif variant is None:
             value = DEVICE_TASKS[name](device, workload)
         else:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import tempfile
-import threading
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any
 
 from variants import Variant
 
@@ -63,21 +62,15 @@ def export(profiler: Any) -> dict[str, Any]:
         return json.loads(file.read_text(encoding="utf-8", errors="replace"), strict=False)
 
 
-def start(device: str, workload: Workload, meanwhile: Callable[[], None] | None = None) -> None:
+def start(device: str) -> None:
     """Starts the profiler for the first time in this process, which takes seconds, and stops it again.
 
-    meanwhile: runs in another thread while the profiler's libraries start; nothing is timed here.
+    Nothing else may be imported meanwhile: the profiler's own start imports parts of the compiler,
+    and two threads that import it at once leave both with half a module.
     """
     import torch
     from torch.profiler import ProfilerActivity, profile
 
-    beside = threading.Thread(target=meanwhile or _nothing, daemon=True)
-    beside.start()
     with profile(activities=[ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if operands.is_gpu(device) else [])]):
         torch.ones(1, device=device)
         operands.synchronize(device)
-    beside.join()
-
-
-def _nothing() -> None:
-    return None

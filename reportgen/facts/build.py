@@ -7,6 +7,7 @@ from statistics import median
 from typing import Any, Sequence
 
 from .. import kernel_names, occupancy as occupancy_room, trace as trace_room
+from ..noise import Noise, current
 from ..patterns import bytes_model, roles
 from ..run import Run, VariantRun
 from ..statistics import Estimate
@@ -24,8 +25,9 @@ def build(run: Run) -> RunFacts:
         TraceMalformed: a recorded trace cannot be read.
     """
     traces = {name: trace_room.read(variant.trace_path) for name, variant in run.variants.items() if variant.trace_path}
-    context = _Context(run, any(trace.has_gpu_lane for trace in traces.values()))
+    context = _Context(run, any(trace.has_gpu_lane for trace in traces.values()) if traces else run.device.kind != "cpu")
     variants = {name: context.variant(variant, traces.get(name)) for name, variant in run.variants.items()}
+    noise = current(run)
     return RunFacts(
         slot=run.slot,
         device=run.device,
@@ -43,14 +45,15 @@ def build(run: Run) -> RunFacts:
         has_gpu_lane=context.has_gpu_lane,
         caveats=run_caveats(run, variants),
         counters_reason=run.counters_reason,
-        floor=_floor(run),
+        floor=_floor(run, noise),
+        extras={"noise": noise} if noise else {},
     )
 
 
-def _floor(run: Run) -> float:
+def _floor(run: Run, noise: Noise | None) -> float:
     """Relative margin below which this run calls nothing a difference, beside the 2 % of the rules."""
     spread = clock_spread(run)
-    return spread if spread > CLOCK_AGREEMENT else 0.0
+    return max(spread if spread > CLOCK_AGREEMENT else 0.0, noise.floor("gpu_time") if noise else 0.0)
 
 
 class _Context:

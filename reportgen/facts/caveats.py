@@ -6,7 +6,7 @@ from statistics import median
 from typing import Mapping
 
 from ..run import Run
-from ..units import Ratio, Seconds, listed, plural, significant
+from ..units import Count, Ratio, Seconds, listed, plural, significant
 from .model import VariantFacts
 
 TIMER_AGREEMENT = 0.05
@@ -26,8 +26,13 @@ def _neighbours(run: Run) -> list[str]:
 
 
 def _throttling(run: Run) -> list[str]:
-    reasons = sorted({reason for sample in run.clocks.get("samples", ()) for reason in sample.get("throttle", ())})
-    return [f"The clocks were held back at times during this run ({listed(reasons)})."] if reasons else []
+    samples = [sample for sample in run.clocks.get("samples", ()) if sample.get("sm_mhz")]
+    held = [sample for sample in samples if sample.get("throttle")]
+    if not held:
+        return []
+    reasons = sorted({reason for sample in held for reason in sample["throttle"]})
+    lowest, highest = (f"{Count(round(pick(s['sm_mhz'] for s in samples)))} MHz" for pick in (min, max))
+    return [f"The clocks were held back ({listed(reasons)}) in {Count(len(held))} of {Count(len(samples))} samples; the SM clock ran between {lowest} and {highest}."]
 
 
 def clock_medians(run: Run) -> dict[str, float]:

@@ -150,7 +150,7 @@ def not_measurable(headline: str) -> Case:
 NO_GPU_LANE = {"no-gpu-lane": not_measurable("Not measurable: this run's trace has no GPU lane, so there is nothing to count.")}
 UNAVAILABLE = {"unavailable": not_measurable("Not measurable: {missing} did not run here ({reason}).")}
 OTHER_WORKLOAD = {"other-workload": not_measurable("Not measurable: the published value belongs to the article's workload, and this run used another ({workload}).")}
-NOT_RECORDED = {"recorded-before": not_measurable("Not measurable: this run was recorded before {what} was measured.")}
+NOT_RECORDED = {"recorded-before": not_measurable("Not measurable: {why}.")}
 
 
 def missing_variant(facts: RunFacts, *names: str) -> Decision | None:
@@ -162,3 +162,19 @@ def missing_variant(facts: RunFacts, *names: str) -> Decision | None:
         if not variant.ok:
             return decide("unavailable", missing=variant.title, reason=(variant.reason or variant.status).rstrip("."))
     return None
+
+
+def not_recorded(facts: RunFacts, what: str) -> Decision:
+    """The decision where the run lacks `what`: because it failed, if the run says so, else because the run is older."""
+    lost = facts.probes.get("traces_missing") or {}
+    untimed = {v.id: v.timer_note for v in facts.six if v.ok and v.gpu_time is None and v.timer_note}
+    if what in TRACED and lost:
+        name, reason = next(iter(lost.items()))
+        return decide("recorded-before", why=f"no trace of {name} could be taken ({reason.rstrip('.')})")
+    if what == "GPU time" and untimed:
+        name, reason = next(iter(untimed.items()))
+        return decide("recorded-before", why=f"the GPU time of {name} could not be taken ({reason.rstrip('.')})")
+    return decide("recorded-before", why=f"this run was recorded before {what} was measured")
+
+
+TRACED = ("a trace", "the list of CPU ops", "the CPU side of this variant's trace", "the GPU side of this variant's trace")

@@ -10,7 +10,7 @@ from ..statistics import compare
 from ..tables import Table, columns
 from ..units import Count, Ratio, Seconds, listed
 from .bar_charts import time_bars
-from .base import NOT_RECORDED, UNAVAILABLE, Because, Case, Claim, Decision, Evidence, Finding, decide, missing_variant
+from .base import NOT_RECORDED, UNAVAILABLE, Because, Case, Claim, Decision, Evidence, Finding, decide, missing_variant, not_recorded
 from .one_kernel import OTHER_SHAPE, other_workload, software
 from .rankings import interval, measured, order, said, standing, time_of
 
@@ -56,7 +56,7 @@ def cost_rule(facts: RunFacts) -> Decision:
 
 def _without_host_time(facts: RunFacts, names: tuple[str, ...]) -> Decision | None:
     if len(measured(facts, names, "host_time")) < len(names):
-        return decide("recorded-before", what="host time")
+        return not_recorded(facts, "host time")
     return None
 
 
@@ -105,7 +105,7 @@ def fewer_rule(facts: RunFacts) -> Decision:
     if blocked:
         return blocked
     if len(ran) < len(FUSED):
-        return decide("recorded-before", what="the list of CPU ops")
+        return not_recorded(facts, "the list of CPU ops")
     return decide("agree" if agreeing else "tie", **args)
 
 

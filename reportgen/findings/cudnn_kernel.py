@@ -7,7 +7,7 @@ from ..facts import FUSED, RunFacts, VariantFacts
 from ..tables import Table, code, columns
 from ..units import Count, plural
 from .bar_charts import number_bars
-from .base import NOT_RECORDED, UNAVAILABLE, Because, Case, Chart, Claim, Decision, Evidence, Finding, decide, missing_variant, not_measurable
+from .base import NOT_RECORDED, UNAVAILABLE, Because, Case, Chart, Claim, Decision, Evidence, Finding, decide, missing_variant, not_measurable, not_recorded
 from .one_kernel import NO_TRACE, OTHER_SHAPE, activity_table, beside, kernel_names, known_family, main_kernel, other_workload, parts_table, software, unread
 
 GENERATED = "cudnn_generated"
@@ -83,7 +83,7 @@ def transposes_rule(facts: RunFacts) -> Decision:
         return blocked
     counts = {name: transposes(facts.variants[name]) for name in FUSED}
     if None in counts.values():
-        return decide("recorded-before", what="the list of CPU ops")
+        return not_recorded(facts, "the list of CPU ops")
     four = published.of("sdpa_flash", "transposes")
     args = {"cudnn": Count(counts["sdpa_cudnn"] or 0), "flash": Count(counts["sdpa_flash"] or 0), "efficient": Count(counts["sdpa_efficient"] or 0),
             "software": software(facts, "torch"), "other_workload": other_workload(facts), "published": Count(four), "views": _only_views(facts)}

@@ -6,7 +6,7 @@ from ..facts import SIX, ActivityFacts, RunFacts, VariantFacts
 from ..statistics import Estimate, compare
 from ..tables import code
 from ..units import Flop, Ratio, Seconds, listed
-from .base import NOT_RECORDED, UNAVAILABLE, Because, Case, Claim, Decision, Finding, decide, missing_variant, not_measurable
+from .base import NOT_RECORDED, UNAVAILABLE, Because, Case, Claim, Decision, Finding, decide, missing_variant, not_measurable, not_recorded
 from .fastest_evidence import evidence
 from .one_kernel import OTHER_SHAPE, main_kernel, other_workload, software
 from .pinning import PIN_CASES, pin_rule
@@ -135,7 +135,7 @@ def between_rule(facts: RunFacts) -> Decision:
     if blocked:
         return blocked
     if len(measured(facts, names, "gpu_time")) < len(names):
-        return decide("no-gpu-time") if facts.device.kind == "cpu" else decide("recorded-before", what="GPU time")
+        return decide("no-gpu-time") if facts.device.kind == "cpu" else not_recorded(facts, "GPU time")
     place = standing(facts, "sdpa_cudnn", names, "gpu_time")
     args = {"times": said(order(facts, names, "gpu_time"), "gpu_time"), "ties": listed([variant.title for variant in place.ties]),
             "software": software(facts, "torch", "cudnn"), "other_workload": other_workload(facts),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..facts import ActivityFacts, RunFacts, VariantFacts
 from ..statistics import compare
 from ..units import Bytes, BytesPerSecond, Count, Percent, Ratio, Seconds, listed, plural
-from .base import NO_GPU_LANE, NOT_RECORDED, UNAVAILABLE, Because, Case, Claim, Decision, Finding, decide, missing_variant, not_measurable
+from .base import NO_GPU_LANE, NOT_RECORDED, UNAVAILABLE, Because, Case, Claim, Decision, Finding, decide, missing_variant, not_measurable, not_recorded
 from .hidden_memcpy_evidence import evidence
 from .inplace import AUTOGRAD_CASES, BOTH, IN_PLACE, MEMORY_CASES, OPS_CASES, autograd_rule, memory_rule, ops_rule
 from .masking import copied, hidden_copies, masking_copies
@@ -121,7 +121,7 @@ def removes_rule(facts: RunFacts) -> Decision:
         return blocked
     naive, inplace = (facts.variants[name] for name in BOTH)
     if naive.gpu_time is None or inplace.gpu_time is None:
-        return decide("recorded-before", what="GPU time")
+        return not_recorded(facts, "GPU time")
     copies = hidden_copies(naive)
     if not copies:
         return decide("no-copy")

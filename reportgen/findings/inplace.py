@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..facts import RunFacts
 from ..units import Bytes, Count, Seconds, listed, plural
-from .base import NOT_RECORDED, UNAVAILABLE, Because, Case, Decision, decide, missing_variant, not_measurable
+from .base import NOT_RECORDED, UNAVAILABLE, Because, Case, Decision, decide, missing_variant, not_measurable, not_recorded
 from .masking import mask_ops
 from .one_kernel import OTHER_SHAPE, other_workload, software
 
@@ -33,7 +33,7 @@ def ops_rule(facts: RunFacts) -> Decision:
         return missing
     for name in BOTH:
         if not facts.variants[name].ops:
-            return decide("recorded-before", what="the CPU side of this variant's trace")
+            return not_recorded(facts, "the CPU side of this variant's trace")
         if not mask_ops(facts.variants[name]):
             return decide("no-mask-step", missing=facts.variants[name].title)
     naive, inplace = (mask_ops(facts.variants[name]) for name in BOTH)
@@ -83,7 +83,7 @@ def autograd_rule(facts: RunFacts) -> Decision:
         return missing
     probe = facts.probes.get("autograd")
     if not probe:
-        return decide("recorded-before", what="the gradient of both variants")
+        return not_recorded(facts, "the gradient of both variants")
     args = {"software": software(facts, "torch"), "other_workload": other_workload(facts)}
     ran = probe.get("inplace_backward")
     if ran == "refused":
@@ -94,7 +94,7 @@ def autograd_rule(facts: RunFacts) -> Decision:
         return decide("gradients-differ", **args, difference=probe.get("relative_difference"))
     minimal = probe.get("minimal_refusal")
     if not minimal:
-        return decide("recorded-before", what="a graph that autograd refuses")
+        return not_recorded(facts, "a graph that autograd refuses")
     if not minimal["refused"]:
         return decide("never-refused", **args)
     return decide("fine-here", **args, message=_first_sentence(minimal["message"]), safe=True)
@@ -137,7 +137,7 @@ def memory_rule(facts: RunFacts) -> Decision:
         return missing
     naive, inplace = (facts.variants[name].peak_memory_bytes for name in BOTH)
     if naive is None or inplace is None:
-        return decide("not-counted") if facts.device.kind == "cpu" else decide("recorded-before", what="peak memory")
+        return decide("not-counted") if facts.device.kind == "cpu" else not_recorded(facts, "peak memory")
     matrices = naive // facts.workload.score_bytes
     args = {"naive": Bytes(naive), "inplace": Bytes(inplace), "saving": Bytes(naive - inplace), "score": Bytes(facts.workload.score_bytes),
             "matrices": plural(matrices, "score matrix", "score matrices") if matrices == 2 else None, "other_workload": other_workload(facts)}

@@ -6,7 +6,7 @@ from ..facts import ActivityFacts, RunFacts, VariantFacts
 from ..patterns import math_fallback, rebuilt_mask
 from ..tables import Code, Table, columns
 from ..units import Bytes, Count, Percent, Seconds, listed, plural
-from .base import NOT_RECORDED, UNAVAILABLE, Because, Case, Chart, Claim, Decision, Evidence, Finding, decide, missing_variant, not_measurable
+from .base import NOT_RECORDED, UNAVAILABLE, Because, Case, Chart, Claim, Decision, Evidence, Finding, decide, missing_variant, not_measurable, not_recorded
 from .one_kernel import OTHER_SHAPE, other_workload, software
 from .steps import total
 
@@ -55,7 +55,7 @@ def rebuilt_rule(facts: RunFacts) -> Decision:
         return missing
     math = facts.variants["sdpa_math"]
     if not math.ops:
-        return decide("recorded-before", what="the CPU side of this variant's trace")
+        return not_recorded(facts, "the CPU side of this variant's trace")
     if math.integrity and math.integrity.differing:
         return decide("forwards-differ", odd=plural(len(math.integrity.differing), "forward"))
     found, unfilled = _steps(math)

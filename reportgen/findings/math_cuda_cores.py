@@ -6,7 +6,7 @@ from ..facts import ActivityFacts, RunFacts, VariantFacts
 from ..patterns import math_fallback
 from ..tables import Code, Table, code, columns
 from ..units import Bytes, Count, Flop, FlopPerSecond, Percent, Seconds, listed, plural
-from .base import NOT_RECORDED, UNAVAILABLE, Because, Case, Chart, Claim, Decision, Evidence, Finding, decide, missing_variant, not_measurable
+from .base import NOT_RECORDED, UNAVAILABLE, Because, Case, Chart, Claim, Decision, Evidence, Finding, decide, missing_variant, not_measurable, not_recorded
 from .one_kernel import NO_TRACE, OTHER_SHAPE, other_workload, software, tensor_cores, unread
 from .steps import share, total
 
@@ -162,7 +162,7 @@ def upcast_rule(facts: RunFacts) -> Decision:
         return decide("other-dtype", dtype=facts.workload.dtype)
     math = facts.variants["sdpa_math"]
     if not math.ops:
-        return decide("recorded-before", what="the CPU side of this variant's trace")
+        return not_recorded(facts, "the CPU side of this variant's trace")
     args = {"software": software(facts, "torch"), "dtype": facts.workload.dtype, "other_workload": other_workload(facts)}
     count = upcast_ops(math)
     if not count:

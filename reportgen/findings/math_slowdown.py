@@ -9,7 +9,7 @@ from ..tables import Table, columns
 from ..units import Count, Percent, Ratio, Seconds, listed, plural
 from ..workload import ARTICLE
 from .bar_charts import time_bars
-from .base import NOT_RECORDED, OTHER_WORKLOAD, UNAVAILABLE, Because, Case, Claim, Decision, Evidence, Finding, decide, missing_variant, not_measurable
+from .base import NOT_RECORDED, OTHER_WORKLOAD, UNAVAILABLE, Because, Case, Claim, Decision, Evidence, Finding, decide, missing_variant, not_measurable, not_recorded
 from .one_kernel import NO_TRACE, OTHER_SHAPE, beside, other_workload, software, unread
 from .steps import share, stacked_roles, steps_table, total
 
@@ -53,7 +53,7 @@ def slower_rule(facts: RunFacts) -> Decision:
     quantity = "wall_time" if facts.device.kind == "cpu" else "gpu_time"
     first, second = getattr(inplace, quantity), getattr(math, quantity)
     if first is None or second is None:
-        return decide("recorded-before", what=quantity.replace("_", " ").replace("gpu", "GPU"))
+        return not_recorded(facts, quantity.replace("_", " ").replace("gpu", "GPU"))
     found = compare(first, second, facts.floor)
     ratio = _ratio(second, first)
     return decide(
@@ -118,7 +118,7 @@ def ratio_rule(facts: RunFacts) -> Decision:
         return decide("other-workload", workload=facts.workload.describe())
     inplace, math = (facts.variants[name].gpu_time for name in PAIR)
     if inplace is None or math is None:
-        return decide("no-gpu-time") if facts.device.kind == "cpu" else decide("recorded-before", what="GPU time")
+        return decide("no-gpu-time") if facts.device.kind == "cpu" else not_recorded(facts, "GPU time")
     ratio, value = _ratio(math, inplace), published.load()["math_slowdown"]
     verdict = magnitude(ratio, value)
     case = {"holds": "as-published", "straddles": "straddles"}.get(verdict) or ("smaller" if ratio.median < value else "larger")

@@ -9,7 +9,7 @@ from ..facts import ActivityFacts, RunFacts, VariantFacts
 from ..tables import Code, Table, code, columns
 from ..units import Bytes, Count, Seconds, listed, plural
 from ..workload import ARTICLE
-from .base import NO_GPU_LANE, NOT_RECORDED, UNAVAILABLE, Because, Case, Decision, decide, missing_variant
+from .base import NO_GPU_LANE, NOT_RECORDED, UNAVAILABLE, Because, Case, Decision, decide, missing_variant, not_recorded
 
 LIBRARIES = {"torch": "torch", "cudnn": "cuDNN", "cublas": "cuBLAS", "cuda": "CUDA"}
 NO_TRACE: dict[str, Case] = {**UNAVAILABLE, **NO_GPU_LANE, **NOT_RECORDED}
@@ -41,7 +41,7 @@ def unread(facts: RunFacts, *names: str) -> Decision | None:
     if not facts.has_gpu_lane:
         return decide("no-gpu-lane")
     if any(facts.variants[name].kernels is None for name in names):
-        return decide("recorded-before", what="the GPU side of this variant's trace")
+        return not_recorded(facts, "the GPU side of this variant's trace")
     return None
 
 

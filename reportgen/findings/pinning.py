@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..facts import RunFacts, VariantFacts
 from ..units import listed, plural
-from .base import NOT_RECORDED, Because, Case, Decision, decide, not_measurable
+from .base import NOT_RECORDED, Because, Case, Decision, decide, not_measurable, not_recorded
 from .one_kernel import OTHER_SHAPE, other_workload, software
 
 OWN_OPS: dict[str, tuple[str, ...]] = {
@@ -39,7 +39,7 @@ def pin_rule(facts: RunFacts) -> Decision:
     missing = [name for name in OWN_OPS if not facts.ok(name)]
     ran = [facts.variants[name] for name in OWN_OPS if facts.ok(name)]
     if any(not variant.ops for variant in ran):
-        return decide("recorded-before", what="the list of CPU ops")
+        return not_recorded(facts, "the list of CPU ops")
     wrong = [variant for variant in ran if own_op(variant) is None]
     args = {"software": software(facts, "torch", "cudnn"), "other_workload": other_workload(facts), **_default(facts)}
     if wrong:

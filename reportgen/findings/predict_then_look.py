@@ -6,7 +6,7 @@ from ..facts import ActivityFacts, RunFacts, VariantFacts
 from ..patterns import predictions
 from ..tables import Code, Table, columns
 from ..units import Count, Seconds, listed, plural
-from .base import NO_GPU_LANE, NOT_RECORDED, Because, Case, Chart, Claim, Decision, Evidence, Finding, decide, not_measurable
+from .base import NO_GPU_LANE, NOT_RECORDED, Because, Case, Chart, Claim, Decision, Evidence, Finding, decide, not_measurable, not_recorded
 from .one_kernel import OTHER_SHAPE, other_workload, software
 
 _ADVICE = "Write down what you expect before you open a trace of your own: how many activities, in which order, which one takes longest. Then look only at the lines that differ."
@@ -39,7 +39,7 @@ def rule(facts: RunFacts) -> Decision:
         return decide("no-gpu-lane")
     traced = [variant for variant in ran if variant.kernels is not None]
     if not traced:
-        return decide("recorded-before", what="a trace")
+        return not_recorded(facts, "a trace")
     judged = [variant for variant in traced if variant.prediction]
     if not judged:
         return decide("no-predictions")

@@ -6,7 +6,7 @@ from ..facts import ActivityFacts, RunFacts, VariantFacts
 from ..statistics import MINIMUM_EFFECT
 from ..tables import Code, Table, columns
 from ..units import Count, Percent, Ratio, Seconds, listed, plural, significant
-from .base import NOT_RECORDED, UNAVAILABLE, Because, Case, Chart, Claim, Decision, Evidence, Finding, decide, missing_variant, not_measurable
+from .base import NOT_RECORDED, UNAVAILABLE, Because, Case, Chart, Claim, Decision, Evidence, Finding, decide, missing_variant, not_measurable, not_recorded
 from .one_kernel import OTHER_SHAPE, other_workload, software
 from .steps import share, total
 
@@ -63,9 +63,9 @@ def safe_rule(facts: RunFacts) -> Decision:
         return missing
     math = facts.variants["sdpa_math"]
     if not math.ops:
-        return decide("recorded-before", what="the CPU side of this variant's trace")
+        return not_recorded(facts, "the CPU side of this variant's trace")
     if math.masked_row is None:
-        return decide("recorded-before", what="a fully masked row")
+        return not_recorded(facts, "a fully masked row")
     outcome = math.masked_row.outcome
     args = {"software": software(facts, "torch"), "row": WORDS.get(outcome, outcome), "others": _others(facts), "other_workload": other_workload(facts)}
     if not any(op.name == SAFE_OP for op in math.ops):
@@ -131,7 +131,7 @@ def accurate_rule(facts: RunFacts) -> Decision:
         return missing
     math = facts.variants["sdpa_math"]
     if math.relative_error is None:
-        return decide("recorded-before", what="the error against FP64")
+        return not_recorded(facts, "the error against FP64")
     others = {f"`{v.id}`": v.relative_error for v in facts.six if v.ok and v.id != "sdpa_math" and v.relative_error is not None}
     if not others:
         return decide("nothing-to-compare")

@@ -8,7 +8,7 @@ from ..facts import RunFacts
 from ..statistics import MAGNITUDE_TOLERANCE, Estimate, compare, magnitude
 from ..tables import Table, columns
 from ..units import Count, Percent, Ratio, Seconds
-from .base import NO_GPU_LANE, NOT_RECORDED, UNAVAILABLE, Because, Case, Chart, Claim, Decision, Evidence, Finding, decide, not_measurable
+from .base import NO_GPU_LANE, NOT_RECORDED, UNAVAILABLE, Because, Case, Chart, Claim, Decision, Evidence, Finding, decide, not_measurable, not_recorded
 from .masking import hidden_copies
 from .one_kernel import OTHER_SHAPE, other_workload, unread
 
@@ -60,7 +60,7 @@ def rule(facts: RunFacts) -> Decision:
         return blocked
     probe = facts.probes.get("saving_accumulates")
     if not probe:
-        return decide("recorded-before", what="a chain of forwards")
+        return not_recorded(facts, "a chain of forwards")
     if "naive" not in probe:
         return decide("probe-failed", reason=probe.get("reason") or "no times were recorded")
     if not hidden_copies(facts.variants["naive"]):

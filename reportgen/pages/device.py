@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Mapping
 
+from .. import noise
 from ..facts import RunFacts
 from ..statistics import Estimate
 from ..tables import Code, Link, Table, columns
@@ -27,7 +28,7 @@ def render(site: Site, facts: RunFacts) -> str:
                 kernel_counts=summaries.kernel_counts(facts), slowdown=summaries.slowdown(facts), cpu_bill=summaries.cpu_bill(facts),
                 occupancy=summaries.occupancy_steps(facts), occupancy_missing=summaries.occupancy_missing(facts), numbers=summaries.numbers(facts),
                 training=summaries.training(facts), board=board.board(site, facts, at), tally=board.tally(site, facts), integrity=integrity(facts),
-                ceilings=ceilings(facts), clocks=clocks(facts), phases=phases(facts), downloads=downloads(facts), protocol=protocol(facts))
+                ceilings=ceilings(facts), clocks=clocks(facts), phases=phases(facts), noise=noise.table(facts, facts.extras.get("noise")), downloads=downloads(facts), protocol=protocol(facts))
 
 
 def environment(facts: RunFacts) -> Table:
@@ -105,7 +106,7 @@ def phases(facts: RunFacts) -> Table | None:
     """Where the seconds of the capture went."""
     if not facts.phases:
         return None
-    total = sum(facts.phases.values()) or 1.0
+    total = facts.phases.get("whole") or sum(seconds for name, seconds in facts.phases.items() if ":" not in name) or 1.0
     return Table(columns("Phase", "#Time", "#Share"), tuple((name.replace("_", " "), Seconds(value), Percent(round(100 * value / total, 1))) for name, value in facts.phases.items()))
 
 

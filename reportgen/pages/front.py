@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from .. import power
+from ..diff import example
 from ..facts import RunFacts, VariantFacts
 from ..tables import Table, columns
 from . import board, lead, pictures, summaries
@@ -11,7 +13,8 @@ from .site import Site, device_name, software
 
 INDEX = "index.md"
 BEYOND = "beyond.md"
-READING = {"reading-a-trace.md": "reading_a_trace.md.j2", "method.md": "method.md.j2", "glossary.md": "glossary.md.j2"}
+READING = {"reading-a-trace.md": "reading_a_trace.md.j2", "method.md": "method.md.j2", "glossary.md": "glossary.md.j2",
+           "reviewing.md": "reviewing.md.j2"}
 
 
 def index(site: Site) -> str:
@@ -40,7 +43,8 @@ def reading(site: Site, path: str) -> str:
     picture = pictures.lanes(variant) if variant and variant.activities and path.startswith("reading") else None
     return page(READING[path], path, facts=shown, featured=site.featured, device=device_name(shown), naive=variant if variant and variant.ok else None,
                 flash=summaries.main_kernel(shown.variants.get("sdpa_flash")), lanes=site.chart(shown, picture, path) if picture else "",
-                processes=site.featured.protocol.get("processes"), folder=f"runs/{shown.slot}/index.md")
+                processes=site.featured.protocol.get("processes"), folder=f"runs/{shown.slot}/index.md",
+                power=power.tables(), example=example.find(site.runs, site.outcomes) if path.startswith("reviewing") else None)
 
 
 def _shown(facts: RunFacts) -> list[VariantFacts]:

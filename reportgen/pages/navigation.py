@@ -17,7 +17,7 @@ def render(site: Site) -> str:
         lines.append(f"      - {json.dumps(f'{device_name(facts)}, {facts.workload.name}', ensure_ascii=False)}:")
         lines += [_entry(4, title, f"runs/{facts.slot}/{name}.md") for title, name in (("The run", "index"), ("Findings", "findings"), ("Traces", "variants"))]
     lines += ["  - How to read it:", _entry(2, "Reading a trace", "reading-a-trace.md"), _entry(2, "Method", "method.md"),
-              _entry(2, "Kernel names", "kernel-names.md"), _entry(2, "Glossary", "glossary.md")]
+              _entry(2, "Kernel names", "kernel-names.md"), _entry(2, "Glossary", "glossary.md"), _entry(2, "Reviewing a regenerated report", "reviewing.md")]
     return "\n".join(lines) + "\n"
 
 

@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 from typing import Mapping
 
+from ..noise import NOISE_FILE
 from ..run import RUN_FILE, Run
 from .site import MARKER, SVG_MARKER
 
@@ -57,6 +58,8 @@ def copy_evidence(runs: Mapping[str, Run], out: Path) -> None:
             continue
         target.mkdir(parents=True, exist_ok=True)
         kept = {RUN_FILE, *(v.trace_path.name for v in run.variants.values() if v.trace_path)}
+        if (run.path / NOISE_FILE).is_file():
+            kept.add(NOISE_FILE)
         for name in sorted(kept):
             shutil.copyfile(run.path / name, target / name)
 
@@ -65,8 +68,8 @@ def drop_evidence(slots: set[str], out: Path) -> None:
     """Removes copied evidence of runs that are gone. Only for an `out` that holds copies, never for the source."""
     for file in sorted((out / "runs").glob(f"*/*/{RUN_FILE}")):
         if file.parent.relative_to(out / "runs").as_posix() not in slots:
-            for part in (*file.parent.glob("*.trace.json.gz"), file):
-                part.unlink()
+            for part in (*file.parent.glob("*.trace.json.gz"), file, file.parent / NOISE_FILE):
+                part.unlink(missing_ok=True)
             _prune(file.parent, out)
 
 

@@ -1,0 +1,95 @@
+"""Facts of a run: what is typical, what is said aside, and what a caveat follows from."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from reportgen import facts as facts_room
+from reportgen import run as run_room
+from reportgen.facts import counters as counters_room
+from reportgen.facts.build import typical_forwards
+from reportgen.facts.caveats import run_caveats
+from reportgen.trace import Activity, Forward, Launch
+
+RECORDED = Path(__file__).resolve().parent.parent / "docs" / "runs" / "nvidia-h200" / "article"
+
+
+def kernel(name: str, duration: float = 1e-6) -> Activity:
+    return Activity("kernel", name, 0.0, duration, 7, Launch("cudaLaunchKernel", 1, 0.0, 1e-6), ("aten::mul",), (1, 1, 1), (128, 1, 1), 16, 0)
+
+
+def forward(index: int, *names: str) -> Forward:
+    return Forward(index, 1e-4, (), (), tuple(kernel(name) for name in names))
+
+
+def test_forwards_that_differ_are_left_out_of_the_medians():
+    odd, first, second = forward(0, "a"), forward(1, "a", "b"), forward(2, "a", "b")
+    assert typical_forwards([odd, first, second]) == [first, second]
+
+
+def test_in_a_draw_the_earliest_list_is_typical():
+    assert typical_forwards([forward(0, "a"), forward(1, "b")])[0].index == 0
+
+
+def run_with(**changes):
+    return replace(run_room.load(RECORDED), **changes)
+
+
+def test_throttling_says_how_many_samples_and_which_clocks():
+    samples = [{"variant": "naive", "sm_mhz": 1980, "throttle": []}, {"variant": "naive", "sm_mhz": 1965, "throttle": ["software power cap"]}]
+    assert run_caveats(run_with(clocks={"samples": samples}), {}) == (
+        "The clocks were held back (software power cap) in 1 of 2 samples; the SM clock ran between 1,965 MHz and 1,980 MHz.",)
+
+
+def test_clocks_apart_between_variants_are_said_and_raise_the_floor():
+    samples = [{"variant": "naive", "sm_mhz": 1900, "throttle": []}, {"variant": "sdpa_math", "sm_mhz": 1710, "throttle": []}]
+    run = run_with(clocks={"samples": samples})
+    assert "margins smaller than 10 % are treated as noise" in run_caveats(run, {})[0]
+    assert facts_room.build(run).floor == pytest.approx(0.1)
+
+
+def test_neighbours_make_every_time_suspect():
+    assert run_caveats(run_with(clocks={"other_processes": 2}), {}) == (
+        "2 other compute processes used this GPU during the run, so every time here is suspect.",)
+
+
+def test_a_quiet_run_has_no_caveat():
+    assert run_caveats(run_with(clocks={}), {}) == ()
+
+
+def test_the_trace_and_the_timer_apart_by_more_than_five_percent_is_said():
+    built = facts_room.build(run_room.load(RECORDED)).variants["sdpa_flash"]
+    apart = replace(built, trace_gpu_time=built.gpu_time.median * 1.08)
+    assert run_caveats(run_with(clocks={}), {"sdpa_flash": apart})[0].startswith("SDPA flash: the activities in the trace add up to")
+    assert run_caveats(run_with(clocks={}), {"sdpa_flash": replace(built, trace_gpu_time=built.gpu_time.median * 1.04)}) == ()
+
+
+def test_counters_of_another_number_of_kernels_are_not_attached():
+    naive = facts_room.build(run_room.load(RECORDED)).variants["naive"]
+    assert counters_room.mismatch(naive.activities, [{"kernel": "a"}]) == "the trace shows 5 kernels, the counter tool 1"
+
+
+def test_counters_under_another_name_are_not_attached_and_the_place_is_said():
+    naive = facts_room.build(run_room.load(RECORDED)).variants["naive"]
+    rows = [{"kernel": a.name, "metrics": {}} for a in naive.activities if a.kind == "kernel"]
+    rows[3]["kernel"] = "another_kernel<int>(float)"
+    assert counters_room.mismatch(naive.activities, rows) == "kernel 4 is softmax_warp_forward in the trace and another_kernel for the counter tool"
+
+
+@pytest.mark.parametrize(("variant", "counts"), [
+    ("naive", (5, 1, 1)), ("naive_inplace", (5, 0, 1)), ("sdpa_math", (20, 0, 0)),
+    ("sdpa_efficient", (1, 0, 0)), ("sdpa_flash", (1, 0, 0)), ("sdpa_cudnn", (1, 0, 1)),
+])
+def test_the_recorded_h200_counts_kernels_copies_and_memsets_apart(variant, counts):
+    """Read by hand from the first trace of that machine; another torch may change them with the recorded run."""
+    built = facts_room.build(run_room.load(RECORDED)).variants[variant]
+    assert (built.kernels, built.memcpys, built.memsets) == counts
+
+
+def test_traces_that_failed_are_no_reason_to_say_that_there_is_no_gpu_lane():
+    recorded = run_room.load(RECORDED)
+    without = {name: replace(variant, trace_path=None) for name, variant in recorded.variants.items()}
+    built = facts_room.build(replace(recorded, variants=without))
+    assert built.has_gpu_lane
+    assert built.variants["naive"].kernels is None
