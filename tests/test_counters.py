@@ -10,6 +10,7 @@ import os
 import stat
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,8 @@ from reportgen.workload import ARTICLE  # noqa: E402
 
 H200 = Path(__file__).parent / "data" / "ncu_h200_raw.csv"
 SIX = ("naive", "naive_inplace", "sdpa_math", "sdpa_efficient", "sdpa_flash", "sdpa_cudnn")
-ALL = (*counters.METRICS, *counters.TENSOR_METRICS)
+ALL = (*counters.METRICS, *counters.TENSOR_METRICS.values())
+BF16 = "sm__ops_path_tensor_src_bf16_dst_fp32.sum"
 READ, WRITTEN, DURATION = "dram__bytes_read.sum", "dram__bytes_write.sum", "gpu__time_duration.sum"
 
 
@@ -49,6 +51,17 @@ def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 def measure(**options: object) -> counters.Outcome:
     return counters.measure(SIX, "cuda", ARTICLE, **{"limit_s": 20, **options})
+
+
+@pytest.mark.parametrize(("dtype", "tf32", "expected"), [
+    ("bfloat16", False, (BF16,)),
+    ("bfloat16", True, (BF16, "sm__ops_path_tensor_src_tf32_dst_fp32.sum")),
+    ("float16", False, ("sm__ops_path_tensor_src_fp16.sum",)),
+    ("float32", False, ()),
+])
+def test_only_the_source_types_that_this_workload_can_feed_are_asked_for(dtype: str, tf32: bool, expected: tuple[str, ...]) -> None:
+    """All three types at once cost five passes instead of one on an H200."""
+    assert counters.tensor_metrics(replace(ARTICLE, dtype=dtype), tf32) == expected
 
 
 class TestTable:
@@ -201,7 +214,7 @@ class TestTool:
                  f"log.write_text(pathlib.Path({str(H200)!r}).read_text())")
         found, reason = measure()
         assert reason is None
-        assert found["missing"] == list(counters.TENSOR_METRICS)
+        assert found["missing"] == [BF16]
 
     def test_no_tool_is_a_reason(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         monkeypatch.setenv("PATH", str(tmp_path))

@@ -37,11 +37,11 @@ METRICS = (
     "launch__occupancy_limit_warps",
     "launch__occupancy_limit_blocks",
 )
-TENSOR_METRICS = (
-    "sm__ops_path_tensor_src_bf16_dst_fp32.sum",
-    "sm__ops_path_tensor_src_fp16.sum",
-    "sm__ops_path_tensor_src_tf32_dst_fp32.sum",
-)
+TENSOR_METRICS = {
+    "bfloat16": "sm__ops_path_tensor_src_bf16_dst_fp32.sum",
+    "float16": "sm__ops_path_tensor_src_fp16.sum",
+    "tf32": "sm__ops_path_tensor_src_tf32_dst_fp32.sum",
+}
 """Operations done on Tensor Cores by source type. These count mathematics; the instruction counters
 of the tensor pipe do not, they include packed half-precision arithmetic. Not every chip has them."""
 PLACES = ("/usr/local/cuda/bin/ncu", "/opt/nvidia/nsight-compute/*/ncu", "/usr/local/cuda*/nsight-compute*/ncu")
@@ -76,7 +76,7 @@ def measure(
     if missing or tool is None:
         return None, missing or "Nsight Compute (ncu) was not found; install it with the CUDA toolkit and put it on the PATH"
     target = [python, "-m", "reportgen.capture.counter_target", device, json.dumps(workload.to_json()), *variant_ids]
-    metrics = (*METRICS, *TENSOR_METRICS)
+    metrics = (*METRICS, *tensor_metrics(workload, _tf32_allowed()))
     result, reason = _attempt(tool, target, metrics, limit_s)
     if result is None and reason and _UNKNOWN_METRIC.search(reason):
         result, reason = _attempt(tool, target, METRICS, limit_s)
@@ -84,6 +84,22 @@ def measure(
         return None, reason
     result["missing"] = [name for name in metrics if name not in result["metrics"]]
     return {"tool": version(tool), **result}, None
+
+
+def tensor_metrics(workload: Workload, tf32_allowed: bool) -> tuple[str, ...]:
+    """The source types that a kernel of this workload can feed to Tensor Cores.
+
+    Only these, since each further type costs passes: with all three an H200 replays every kernel
+    five times instead of once. FP32 reaches Tensor Cores only as TF32, where that is allowed.
+    """
+    types = (workload.dtype, *(["tf32"] if tf32_allowed else []))
+    return tuple(TENSOR_METRICS[name] for name in types if name in TENSOR_METRICS)
+
+
+def _tf32_allowed() -> bool:
+    import torch
+
+    return bool(torch.backends.cuda.matmul.allow_tf32) or os.environ.get("NVIDIA_TF32_OVERRIDE") == "1"
 
 
 def _why_not_here(device: str) -> str | None:

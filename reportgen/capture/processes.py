@@ -99,6 +99,8 @@ def _context() -> Any:
         from multiprocessing import forkserver, resource_tracker
 
         context.set_forkserver_preload(["torch"])
+        # the compiler's own pool leaves a semaphore to the tracker, which cleans it up and would say so over the report
+        os.environ.setdefault("PYTHONWARNINGS", "ignore:resource_tracker:UserWarning")
         resource_tracker.ensure_running()  # it would lift the block that follows
         former = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
