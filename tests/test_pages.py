@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -16,7 +17,7 @@ from builders import activity, estimate, facts, no_lane, unavailable, variant, w
 from reportgen import pages
 from reportgen.facts import RunFacts, VariantFacts
 from reportgen.findings.base import Because, Case, Chart, Claim, Evidence, Finding, decide
-from reportgen.pages import compare, front, lead, navigation, site, summaries, tree
+from reportgen.pages import board, compare, device, front, glance, lead, navigation, site, summaries, tree
 from reportgen.pages.cells import dims, heading, sentence
 from reportgen.pages.environment import environment
 from reportgen.tables import Code, Table, columns, markdown
@@ -163,7 +164,7 @@ def test_kernel_counts_keep_kernels_memcpys_and_memsets_apart() -> None:
 def test_the_articles_values_are_left_out_on_another_workload() -> None:
     """A small CPU run has no article beside it, and says why where a number is missing."""
     table = markdown(summaries.kernel_counts(facts("cpu")))
-    assert "| [Naive](variants/naive.md) | 5 | — | — | — | — | — |" in table
+    assert "| Variant | Predicted |\n" in table and "| [Naive](variants/naive.md) | 5 |\n" in table
     assert "The trace has no GPU lane, so there is nothing to count." in table
     assert "The article's values belong to its own workload" in markdown(summaries.slowdown(facts("cpu")))
 
@@ -203,6 +204,31 @@ def test_a_new_variant_appears_everywhere_and_older_runs_say_recorded_before() -
     assert "| [My variant](../../../variants/mine.md) | recorded before |" in older
     assert "My variant: this run was recorded before the variant was added." in older
     assert "| [My variant](variants/mine.md) | 1 |" in files["index.md"]
+
+
+def test_a_file_and_a_line_put_a_variant_everywhere(tmp_path: Path) -> None:
+    """In a copy of the tree: one file in variants/, its name in the list, `render`. The recorded runs are older, and every page says so."""
+    for name in ("reportgen", "variants", "docs"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("README.md", "mkdocs.yml"):
+        shutil.copyfile(ROOT / name, tmp_path / name)
+    source = (ROOT / "variants/naive.py").read_text(encoding="utf-8")
+    (tmp_path / "variants/my_own.py").write_text(re.sub(r'TITLE = .*', 'TITLE = "My own"', source), encoding="utf-8")
+    listed = tmp_path / "variants/__init__.py"
+    listed.write_text(listed.read_text(encoding="utf-8").replace('    "naive_compiled",\n', '    "naive_compiled",\n    "my_own",\n', 1), encoding="utf-8")
+    done = subprocess.run([sys.executable, "-m", "reportgen", "render"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    docs = tmp_path / "docs"
+    text = {name: (docs / name).read_text(encoding="utf-8") for name in ("index.md", "compare.md", "nav.yml", "variants/my_own.md")}
+    assert "def forward" in text["variants/my_own.md"] and "recorded before" in text["variants/my_own.md"]
+    assert '"My own": variants/my_own.md' in text["nav.yml"]
+    assert "| [My own](variants/my_own.md) | recorded before | — |" in text["index.md"]
+    heads = [line for line in text["compare.md"].split("\n") if line.startswith("| Device | Workload | Naive")]
+    assert len(heads) == 5 and all(" My own" in line for line in heads)
+    rows = [line for line in text["compare.md"].split("\n") if line.startswith("| [NVIDIA H200]") and "recorded before" in line]
+    assert len(rows) == 5 and all(line.endswith("| recorded before |") for line in rows)
+    for run in (docs / "runs").glob("*/*/index.md"):
+        assert "My own: this run was recorded before the variant was added." in run.read_text(encoding="utf-8")
 
 
 def test_a_variant_of_the_six_that_a_run_lacks_is_recorded_before_too() -> None:
@@ -279,6 +305,109 @@ def _real():
     from reportgen.findings import FINDINGS
 
     return FINDINGS
+
+
+def test_nobody_is_told_to_pin_what_pytorch_picks() -> None:
+    """PyTorch picks cuDNN, the fastest: no advice to pin it. It picks flash: the advice is there."""
+    def first(run: RunFacts) -> str:
+        return lead.advice(site.build([run], run.slot, _real()), run)[0][0]
+
+    run = facts("h200")
+    assert lead.picks_the_fastest(run) and first(run).startswith("Pin a backend in a benchmark")
+    other = replace(run, probes={**run.probes, "default_backend": {"name": "flash", "op": "x"}})
+    assert not lead.picks_the_fastest(other) and first(other).startswith("Pin the winner for this shape")
+
+
+def test_advice_on_the_front_page_is_its_first_sentence() -> None:
+    assert lead.first_sentence('Write `x.masked_fill_(m, float("-inf"))`. A fused backend goes further.') == 'Write `x.masked_fill_(m, float("-inf"))`.'
+    assert lead.first_sentence("Build torch 2.5 anew") == "Build torch 2.5 anew"
+
+
+def test_the_glance_holds_what_is_compared_first() -> None:
+    """H200: cuDNN 59.0 µs is the fastest, flash 93.0 µs is 1.58 times that; a CPU is ranked by wall time and has no kernels to count."""
+    text = markdown(glance.table(facts("h200")))
+    assert "| Variant | GPU time (µs) | × the fastest | Host time of a call (µs) | Kernels | Relative error |" in text
+    assert re.search(r"^\| \[SDPA flash\]\(variants/sdpa_flash.md\) \| 93.0 \| 1.58× \| 43.0 \| 1 \|", text, re.M)
+    assert markdown(glance.table(facts("cpu"))).startswith("| Variant | Wall time (µs) | × the fastest | Host time of a call (µs) |")
+    assert "Kernels" not in markdown(glance.table(facts("cpu")))
+    assert "| [SDPA flash](variants/sdpa_flash.md) | unavailable | — |" in markdown(glance.table(unavailable(facts("h200"), "sdpa_flash", "no")))
+
+
+# Verdicts --------------------------------------------------------------------------------------
+
+
+def test_the_board_groups_by_verdict_and_what_differs_comes_first() -> None:
+    run = facts("h200")
+    groups = board.board(site.build([run], run.slot, _real()), run, "index.md")
+    assert [group.verdict for group in groups][:1] == ["differs"]
+    assert sum(int(group.claims.split()[0]) for group in groups) == sum(len(finding.claims) for finding in _real())
+
+
+def test_one_reason_for_many_claims_is_said_once() -> None:
+    """A CPU run: most claims lack a GPU lane; a sentence that stands behind several claims is one row, without the badge's words."""
+    run = facts("cpu")
+    (group,) = [g for g in board.board(site.build([run], run.slot, _real()), run, "index.md") if g.verdict == "not measurable"]
+    reasons = [str(row[0]) for row in group.table.rows]
+    assert len(reasons) == len(set(reasons)) < int(group.claims.split()[0])
+    assert not any(reason.startswith("Not measurable:") for reason in reasons)
+    lane = next(row for row in group.table.rows if str(row[0]) == "This run's trace has no GPU lane, so there is nothing to count.")
+    assert str(lane[1]).count("<br>") >= 3
+
+
+def test_the_tally_leaves_out_what_did_not_happen() -> None:
+    run = facts("h200")
+    assert board.tally(site.build([run], run.slot, (STUB,)), run) == "Of 1 claim, 1 holds."
+
+
+def test_a_caveat_of_several_claims_is_said_once() -> None:
+    """On another workload than the article's, many claims carry the same caveat."""
+    run = facts("cpu")
+    page = pages.render_facts([run], run.slot)["findings/hidden-memcpy.md"]
+    caveat = "Judged on another workload than the article's"
+    assert page.count(caveat) == 1 and f"> **Caveat, for several of these.** {caveat}" in page
+
+
+def test_a_claims_anchor_stands_in_the_table_of_verdicts() -> None:
+    page = rendered(facts("h200"))["findings/a-finding.md"]
+    assert '| <a id="a-claim"></a>Flash runs `masked_fill_` never. | <span class="verdict holds">holds</span> | Flash takes 93.0 µs' in page
+    assert page.index('<a id="a-claim">') < page.index("What flash runs.") < page.index("- It is small.")
+
+
+# A device's page -------------------------------------------------------------------------------
+
+
+def test_phases_show_their_parts_below_them_and_shares_of_the_whole() -> None:
+    """Parts are recorded before their phase; 8 of 40 s are 20 %."""
+    run = replace(facts("h200"), phases={"survey": 4.0, "timing: rounds": 8.0, "timing: first_call": 2.0, "timing": 16.0, "whole": 40.0})
+    rows = [tuple(str(cell) for cell in row) for row in device.phases(run).rows]
+    assert rows == [("survey", "4.00 s", "10 %"), ("timing", "16.0 s", "40 %"), ("└ rounds", "8.00 s", "20 %"), ("└ first call", "2.00 s", "5 %"), ("whole", "40.0 s", "100 %")]
+    alone = replace(run, phases={"timing: rounds": 3.0, "timing: chains": 1.0})
+    assert [str(row[2]) for row in device.phases(alone).rows] == ["100 %", "75 %", "25 %", "100 %"]
+
+
+def test_what_each_variant_repeats_is_a_table_of_its_own() -> None:
+    run = replace(facts("h200"), protocol={"processes": 7, "rounds_done": [3, 3, 3], "forwards_per_graph": {"naive": 20, "sdpa_math": 8}, "timer": [], "new_shape": {"head_dim": 64}})
+    assert [tuple(str(cell) for cell in row) for row in device.protocol(run).rows] == [("processes", "7"), ("rounds done", "3 in each of 3"), ("new shape", "head dim 64")]
+    assert markdown(device.repetitions(run)).split("\n")[2:] == ["| Naive | 20 |", "| SDPA math | 8 |"]
+    assert device.repetitions(replace(run, protocol={"processes": 7})) is None
+
+
+def test_columns_without_a_value_are_left_out_and_named() -> None:
+    table = Table(columns("Name", "#A (µs)", "#B (µs)", "Text"), (("x", "1", None, None), ("y", None, "—", None)))
+    kept = summaries.without_empty(table, "Nothing in: {}.")
+    assert [c.title for c in kept.columns] == ["Name", "A (µs)", "Text"] and kept.rows == (("x", "1", None), ("y", None, None)) and kept.notes == ("Nothing in: B.",)
+    assert summaries.without_empty(kept, "Nothing in: {}.") == kept
+
+
+def test_variants_that_share_a_reason_share_a_sentence() -> None:
+    run = unavailable(unavailable(facts("h200"), "sdpa_cudnn", "No backend."), "sdpa_efficient", "No backend.")
+    assert summaries.why_nots(run) == ("SDPA efficient and SDPA cuDNN: unavailable. No backend.",)
+
+
+def test_kernel_names_lead_with_a_list_and_show_what_is_unknown() -> None:
+    page = rendered(facts("h200"))["kernel-names.md"]
+    assert page.index("| Name, shortened | Family | Tensor Cores | Parts that nobody explains |") < page.index("## ")
+    assert re.search(r"^\| `nvjet[^|]*\| cuBLAS nvjet \| yes \| `\w", page, re.M)
 
 
 # Markup ----------------------------------------------------------------------------------------

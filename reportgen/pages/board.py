@@ -2,34 +2,66 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from ..facts import RunFacts
-from ..findings.base import VERDICTS
+from ..findings.base import VERDICTS, Verdict
 from ..tables import Link, Table, columns
-from ..units import plural
-from .cells import Badge, Linked, Sentence
+from ..units import listed, plural
+from .cells import Badge, Linked, Lines, Sentence, said
 from .site import Site, device_name, root
 
+NEWS_FIRST: tuple[Verdict, ...] = ("differs", "within noise", "holds", "not measurable")
+"""A reader of the board looks for what is not as the article has it."""
 
-def board(site: Site, facts: RunFacts, page: str) -> Table:
-    """One row per claim, in the order of the findings; the statement links to its page."""
-    outcomes = site.outcomes[facts.slot]
-    rows = []
-    for finding in site.findings:
-        for claim in finding.claims:
-            outcome = outcomes[claim.id]
-            target = f"findings/{finding.slug}.md#{claim.id}" if facts is site.featured else f"runs/{facts.slot}/findings.md#{claim.id}"
-            rows.append((Linked(claim.statement, target, root(page)), Badge(outcome.verdict), Sentence(outcome.headline)))
-    return Table(columns("The article says", "Here", "What this device shows"), tuple(rows))
+
+@dataclass(frozen=True)
+class Group:
+    """The claims that came out alike on one run."""
+
+    verdict: Verdict
+    claims: str
+    table: Table
+
+
+def board(site: Site, facts: RunFacts, page: str) -> tuple[Group, ...]:
+    """The claims by verdict, inside one in the order of the findings; each statement links to its page.
+
+    What is not measurable is listed by reason, because one reason often stands behind many claims.
+    """
+    groups = []
+    for verdict in NEWS_FIRST:
+        rows = [(Linked(claim.statement, _target(site, facts, finding.slug, claim.id), root(page)), said(outcome))
+                for finding in site.findings for claim in finding.claims
+                if (outcome := site.outcomes[facts.slot][claim.id]).verdict == verdict]
+        if rows:
+            table = _by_reason(rows) if verdict == "not measurable" else _by_claim(rows)
+            groups.append(Group(verdict, plural(len(rows), "claim"), table))
+    return tuple(groups)
+
+
+def _target(site: Site, facts: RunFacts, slug: str, claim: str) -> str:
+    return f"findings/{slug}.md#{claim}" if facts is site.featured else f"runs/{facts.slot}/findings.md#{claim}"
+
+
+def _by_claim(rows: list[tuple[Linked, str]]) -> Table:
+    return Table(columns("The article says", "What this device shows"), tuple((statement, Sentence(headline)) for statement, headline in rows))
+
+
+def _by_reason(rows: list[tuple[Linked, str]]) -> Table:
+    reasons: dict[str, list[Linked]] = {}
+    for statement, headline in rows:
+        reasons.setdefault(headline, []).append(statement)
+    return Table(columns("Why it cannot be said here", "The article says"), tuple((Sentence(reason), Lines(tuple(map(str, statements)))) for reason, statements in reasons.items()))
 
 
 def tally(site: Site, facts: RunFacts) -> str:
-    """`Of 31 claims, 14 hold, 10 differ, 2 are within noise and 5 are not measurable.`"""
+    """`Of 31 claims, 14 hold, 10 differ and 5 are not measurable.`"""
     verdicts = [outcome.verdict for outcome in site.outcomes[facts.slot].values()]
     counts = {verdict: verdicts.count(verdict) for verdict in VERDICTS}
-    words = (f"{counts['holds']} {'holds' if counts['holds'] == 1 else 'hold'}", f"{counts['differs']} {'differs' if counts['differs'] == 1 else 'differ'}",
-             f"{counts['within noise']} {'is' if counts['within noise'] == 1 else 'are'} within noise",
-             f"{counts['not measurable']} {'is' if counts['not measurable'] == 1 else 'are'} not measurable")
-    return f"Of {plural(len(verdicts), 'claim')}, {words[0]}, {words[1]}, {words[2]} and {words[3]}."
+    words = {"holds": ("holds", "hold"), "differs": ("differs", "differ"), "within noise": ("is within noise", "are within noise"),
+             "not measurable": ("is not measurable", "are not measurable")}
+    return f"Of {plural(len(verdicts), 'claim')}, {listed([f'{n} {words[verdict][n != 1]}' for verdict, n in counts.items() if n])}."
 
 
 def devices(site: Site) -> Table:

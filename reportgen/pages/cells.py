@@ -6,6 +6,7 @@ import html
 import re
 from dataclasses import dataclass
 
+from ..findings.base import Outcome
 from ..statistics import Estimate
 from ..tables import code
 from ..units import MISSING, Seconds, significant
@@ -41,6 +42,37 @@ class Linked:
 
     def __str__(self) -> str:
         return f"[{sentence(self.text)}]({self.root}{self.target})".replace("|", "&#124;")
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Cells stacked in one cell; each is Markdown already."""
+
+    lines: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return "<br>".join(self.lines)
+
+
+@dataclass(frozen=True)
+class Anchored:
+    """A sentence that other pages link to."""
+
+    anchor: str
+    text: str
+
+    def __str__(self) -> str:
+        return f'<a id="{self.anchor}"></a>{Sentence(self.text)}'
+
+
+def said(outcome: Outcome) -> str:
+    """The headline; beside a badge that says *not measurable* it need not say so again."""
+    prefix = "Not measurable: "
+    text = outcome.headline
+    if outcome.verdict == "not measurable" and text.startswith(prefix):
+        text = text.removeprefix(prefix)
+        text = text[:1].upper() + text[1:]
+    return text
 
 
 def sentence(text: str) -> str:

@@ -12,7 +12,7 @@ from . import board
 from .cells import us
 from .environment import page
 from .lead import decisive, ranked
-from .site import Site, device_name
+from .site import RECORDED_BEFORE, Site, device_name
 
 PATH = "compare.md"
 
@@ -20,32 +20,46 @@ PATH = "compare.md"
 def render(site: Site) -> str:
     verdicts = [(finding, board.by_finding(site, finding.slug, PATH)) for finding in site.findings]
     return page("compare.md.j2", PATH, devices=board.devices(site), gpu=times(site, "gpu_time", "gpu_time"), wall=times(site, "wall_time", None),
-                host=times(site, "host_time", None), ratios=ratios(site), counts=counts(site), verdicts=verdicts)
+                host=times(site, "host_time", None), ratios=ratios(site), counts=counts(site), verdicts=verdicts, recorded_before=recorded_before(site))
 
 
-def _titles(site: Site) -> list[str]:
-    return [site.featured.variants[name].title for name in SIX if name in site.featured.variants]
+def names(site: Site) -> tuple[str, ...]:
+    """Every variant of any run, in the variants' order: `completed` gave each run an entry for all of them."""
+    return tuple(site.featured.variants)
+
+
+def _columns(site: Site, unit: str = "") -> tuple[Any, ...]:
+    return columns("Device", "Workload", *(f"#{site.featured.variants[name].title}{unit}" for name in names(site)))
 
 
 def _rows(site: Site, cell: Callable[[RunFacts, VariantFacts], Any]) -> list[tuple[object, ...]]:
-    return [(Link(device_name(facts), f"runs/{facts.slot}/index.md"), facts.workload.name,
-             *(cell(facts, facts.variants[name]) for name in SIX if name in site.featured.variants)) for facts in site.runs]
+    """A row per device. A variant without results shows why in a word: unavailable, failed, recorded before."""
+    def shown(facts: RunFacts, variant: VariantFacts) -> Any:
+        return cell(facts, variant) if variant.ok else variant.status
+
+    return [(Link(device_name(facts), f"runs/{facts.slot}/index.md"), facts.workload.name, *(shown(facts, facts.variants[name]) for name in names(site)))
+            for facts in site.runs]
 
 
 def _article(site: Site, cell: Callable[[str], Any]) -> tuple[object, ...]:
     said = published.load()
-    return (f"{said['device']['name']} (the article)", said["workload"]["name"], *(cell(name) for name in SIX if name in site.featured.variants))
+    return (f"{said['device']['name']} (the article)", said["workload"]["name"], *(cell(name) for name in names(site)))
+
+
+def recorded_before(site: Site) -> bool:
+    """True if some run is older than some variant, so that the words need explaining."""
+    return any(variant.status == RECORDED_BEFORE for facts in site.runs for variant in facts.variants.values())
 
 
 def times(site: Site, quantity: str, article: str | None) -> Table:
     """A quantity in µs, a row per device; the article's row first where it gives any."""
     rows = [_article(site, lambda name: us(published.of(name, article)))] if article else []
     rows += _rows(site, lambda _, variant: us(getattr(variant, quantity)))
-    return Table(columns("Device", "Workload", *(f"#{title} (µs)" for title in _titles(site))), tuple(rows))
+    return Table(_columns(site, " (µs)"), tuple(rows))
 
 
 def ratios(site: Site) -> Table:
-    """Each variant's time over the fastest's on the same device: GPU time, or wall time where there is no GPU."""
+    """Each variant's time over that of the fastest of the six on the same device: GPU time, or wall time where there is no GPU."""
     known = [published.of(name, "gpu_time") for name in SIX if published.of(name, "gpu_time")]
 
     def article(name: str) -> Any:
@@ -55,9 +69,9 @@ def ratios(site: Site) -> Table:
     def cell(facts: RunFacts, variant: VariantFacts) -> Any:
         order = ranked(facts, decisive(facts))
         time = getattr(variant, decisive(facts))
-        return Ratio(time.median / order[0][1].median) if order and time and variant.ok else None
+        return Ratio(time.median / order[0][1].median) if order and time else None
 
-    return Table(columns("Device", "Workload", *(f"#{title}" for title in _titles(site))), (_article(site, article), *_rows(site, cell)))
+    return Table(_columns(site), (_article(site, article), *_rows(site, cell)))
 
 
 def counts(site: Site) -> Table:
@@ -69,6 +83,4 @@ def counts(site: Site) -> Table:
         kernels = published.of(name, "kernels")
         return text(None) if kernels is None else f"{kernels} + {published.of(name, 'memcpys') or 0}"
 
-    return Table(columns("Device", "Workload", *(f"#{title}" for title in _titles(site))), (_article(site, article), *_rows(site, cell)))
-
-
+    return Table(_columns(site), (_article(site, article), *_rows(site, cell)))

@@ -28,7 +28,8 @@ def render(site: Site, facts: RunFacts) -> str:
                 kernel_counts=summaries.kernel_counts(facts), slowdown=summaries.slowdown(facts), cpu_bill=summaries.cpu_bill(facts),
                 occupancy=summaries.occupancy_steps(facts), occupancy_missing=summaries.occupancy_missing(facts), numbers=summaries.numbers(facts),
                 training=summaries.training(facts), board=board.board(site, facts, at), tally=board.tally(site, facts), integrity=integrity(facts),
-                ceilings=ceilings(facts), clocks=clocks(facts), phases=phases(facts), noise=noise.table(facts, facts.extras.get("noise")), downloads=downloads(facts), protocol=protocol(facts))
+                ceilings=ceilings(facts), clocks=clocks(facts), phases=phases(facts), noise=noise.table(facts, facts.extras.get("noise")), downloads=downloads(facts),
+                protocol=protocol(facts), repetitions=repetitions(facts))
 
 
 def environment(facts: RunFacts) -> Table:
@@ -38,18 +39,40 @@ def environment(facts: RunFacts) -> Table:
         ("Device", d.name), ("Compute capability", d.compute_capability), ("Multiprocessors (SMs)", d.sm_count),
         ("Memory", Bytes(d.memory_bytes) if d.memory_bytes else None), ("Last-level cache", Bytes(d.l2_cache_bytes) if d.l2_cache_bytes else None),
         ("Power limit", f"{significant(d.power_limit_watts)} W" if d.power_limit_watts else None), ("MIG profile", d.mig_profile), ("ECC", d.ecc)]
-    rows += [(name, Sentence(str(value)) if value is not None else None) for name, value in facts.software.items()]
-    rows += [(f"Host {name.replace('_', ' ')}", Sentence(str(value)) if value is not None else None) for name, value in facts.host.items()]
-    return Table(columns("What", "Value"), tuple(rows))
+    rows += [(NAMES.get(name, name), Sentence(str(value))) for name, value in facts.software.items() if value is not None]
+    rows += [(NAMES.get(name, name.replace("_", " ")), Sentence(str(value))) for name, value in facts.host.items() if value is not None]
+    return Table(columns("What", "Value"), tuple(row for row in rows if row[1] is not None))
+
+
+NAMES = {"python": "Python", "cuda": "CUDA", "hip": "HIP", "rocm": "ROCm", "cudnn": "cuDNN", "cublas": "cuBLAS", "driver": "Driver", "triton": "Triton",
+         "os": "Operating system", "cpu": "Host's processor", "logical_cpus": "Host's logical processors"}
+"""Labels of what is recorded under a short name."""
 
 
 def settings(facts: RunFacts) -> Table:
     """Switches that change results; what was not set is shown as such."""
-    return Table(columns("Setting", "Value"), tuple((Code(name), "not set" if value is None else Sentence(_plain(value))) for name, value in facts.settings.items()))
+    return Table(columns("Setting", "Value"), tuple((Code(name), "not set" if value in (None, {}) else Sentence(_plain(value))) for name, value in facts.settings.items()))
 
 
 def protocol(facts: RunFacts) -> Table:
-    return Table(columns("What", "Value"), tuple((name.replace("_", " "), None if value is None else Sentence(_plain(value))) for name, value in facts.protocol.items()))
+    """How the run was taken: what is one value for all variants."""
+    rows = [(name, value) for name, value in facts.protocol.items() if not _per_variant(facts, value) and value not in (None, [], {})]
+    return Table(columns("What", "Value"), tuple((name.replace("_", " "), Sentence(_plain(value))) for name, value in rows))
+
+
+def repetitions(facts: RunFacts) -> Table | None:
+    """How the run was taken: what each variant has a value of its own for, a row per variant."""
+    own = {name: value for name, value in facts.protocol.items() if _per_variant(facts, value)}
+    rows = tuple((v.title, *(_count(value.get(v.id)) for value in own.values())) for v in facts.variants.values() if any(v.id in value for value in own.values()))
+    return Table(columns("Variant", *(f"#{name[:1].upper()}{name[1:].replace('_', ' ')}" for name in own)), rows) if rows else None
+
+
+def _per_variant(facts: RunFacts, value: Any) -> bool:
+    return isinstance(value, Mapping) and bool(value) and all(name in facts.variants for name in value)
+
+
+def _count(value: Any) -> object:
+    return Count(value) if isinstance(value, int) and not isinstance(value, bool) else None if value is None else str(value)
 
 
 def integrity(facts: RunFacts) -> Table:
@@ -90,7 +113,7 @@ def clocks(facts: RunFacts) -> Table | None:
     if not by:
         return None
     rows = []
-    for name, samples in by.items():
+    for name, samples in sorted(by.items(), key=lambda item: list(facts.variants).index(item[0]) if item[0] in facts.variants else len(facts.variants)):
         throttle = sorted({reason for s in samples for reason in (s.get("throttle") or ())})
         title = facts.variants[name].title if name in facts.variants else name
         rows.append((title, *(_middle(samples, key) for key in ("sm_mhz", "memory_mhz", "power_watts", "temperature_c")), ", ".join(throttle) or "none"))
@@ -103,11 +126,25 @@ def _middle(samples: list[Mapping[str, Any]], key: str) -> object:
 
 
 def phases(facts: RunFacts) -> Table | None:
-    """Where the seconds of the capture went."""
+    """Where the seconds of the capture went: phases, below each its parts, then the whole. Shares are of the whole."""
     if not facts.phases:
         return None
-    total = facts.phases.get("whole") or sum(seconds for name, seconds in facts.phases.items() if ":" not in name) or 1.0
-    return Table(columns("Phase", "#Time", "#Share"), tuple((name.replace("_", " "), Seconds(value), Percent(round(100 * value / total, 1))) for name, value in facts.phases.items()))
+    parts: dict[str, list[tuple[str, float]]] = {}
+    for name, value in facts.phases.items():
+        phase, _, part = name.partition(": ")
+        parts.setdefault(phase, []).extend([(part, value)] if part else [])
+    alone = {name: value for name, value in facts.phases.items() if ": " not in name}
+    whole = alone.pop(WHOLE, None) or sum(alone.get(phase, sum(v for _, v in inside)) for phase, inside in parts.items()) or 1.0
+    rows = []
+    for phase, inside in parts.items():
+        if phase != WHOLE:
+            rows.append((phase, alone.get(phase, sum(value for _, value in inside))))
+            rows += [(f"└ {part}", value) for part, value in inside]
+    rows.append((WHOLE, whole))
+    return Table(columns("Phase", "#Time", "#Share"), tuple((name.replace("_", " "), Seconds(value), Percent(round(100 * value / whole, 1))) for name, value in rows))
+
+
+WHOLE = "whole"
 
 
 def downloads(facts: RunFacts) -> Table:
@@ -122,7 +159,9 @@ def _plain(value: Any) -> str:
     if isinstance(value, bool):
         return "on" if value else "off"
     if isinstance(value, dict):
-        return ", ".join(f"{k} {_plain(v)}" for k, v in value.items())
+        return ", ".join(f"{k.replace('_', ' ')} {_plain(v)}" for k, v in value.items())
     if isinstance(value, (list, tuple)):
+        if len(value) > 1 and len({str(v) for v in value}) == 1:
+            return f"{_plain(value[0])} in each of {len(value)}"
         return ", ".join(_plain(v) for v in value)
     return str(value)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 
 from ..facts import RunFacts
 from ..findings.base import Chart, Claim, Finding, Outcome
 from ..tables import Link, Table, columns
-from .cells import Badge, Sentence
+from . import cells
+from .cells import Anchored, Badge, Lines, Sentence
 from .environment import page
 from .site import Site, device_name
 
@@ -38,10 +40,20 @@ def said(site: Site, facts: RunFacts, finding: Finding) -> list[Said]:
 
 
 def evidence(site: Site, facts: RunFacts, finding: Finding, at: str) -> str:
-    """Claims with their outcomes, then tables, then charts, as Markdown for the page `at`."""
+    """The verdicts at a glance, the picture, the tables, then what stands behind each verdict, as Markdown for the page `at`."""
     shown = site.evidence[facts.slot][finding.slug]
     charts = [site.chart(facts, _named(chart, finding), at) for chart in shown.charts]
-    return page("evidence.md.j2", at, said=said(site, facts, finding), tables=shown.tables, charts=charts).strip("\n")
+    items = said(site, facts, finding)
+    shared = [caveat for caveat, times in Counter(c for item in items for c in item.outcome.caveats).items() if times > 1]
+    details = [(item, [c for c in item.outcome.caveats if c not in shared]) for item in items]
+    return page("evidence.md.j2", at, verdicts=verdicts(items), tables=shown.tables, charts=charts, shared=shared, alone=len(items) == 1,
+                details=[(item, own) for item, own in details if item.outcome.because or own]).strip("\n")
+
+
+def verdicts(items: list[Said]) -> Table:
+    """One row per claim, with the anchor that other pages link to."""
+    rows = tuple((Anchored(item.claim.id, item.claim.statement), Badge(item.outcome.verdict), Sentence(cells.said(item.outcome))) for item in items)
+    return Table(columns("The article says", "Here", "What this device shows"), rows)
 
 
 def _named(chart: Chart, finding: Finding) -> Chart:
@@ -55,13 +67,13 @@ def advice(site: Site, facts: RunFacts, finding: Finding) -> list[str]:
 
 
 def others(site: Site, finding: Finding) -> Table | None:
-    """One row per other device: a verdict and a headline per claim would be many, so the first claim leads and all verdicts follow."""
+    """One row per other device: each claim's verdict and headline, in the order of the table above."""
     rows = []
     for facts in site.others:
-        outcomes = [site.outcomes[facts.slot][claim.id] for claim in finding.claims]
-        verdicts = " ".join(str(Badge(outcome.verdict)) for outcome in outcomes)
-        rows.append((Link(device_name(facts), f"runs/{facts.slot}/findings.md#{finding.slug}"), facts.workload.name, _Marked(verdicts), Sentence(outcomes[0].headline)))
-    return Table(columns("Device", "Workload", "Verdicts, in the order above", "First claim"), tuple(rows)) if rows else None
+        outcomes = [item.outcome for item in said(site, facts, finding)]
+        shown = Lines(tuple(dict.fromkeys(f"{Badge(outcome.verdict)} {Sentence(cells.said(outcome))}" for outcome in outcomes)))
+        rows.append((Link(device_name(facts), f"runs/{facts.slot}/findings.md#{finding.slug}"), facts.workload.name, shown))
+    return Table(columns("Device", "Workload", "What it shows, claim by claim"), tuple(rows)) if rows else None
 
 
 def of_run(site: Site, facts: RunFacts) -> str:
@@ -69,13 +81,3 @@ def of_run(site: Site, facts: RunFacts) -> str:
     at = f"runs/{facts.slot}/findings.md"
     sections = [(finding, evidence(site, facts, finding, at), advice(site, facts, finding)) for finding in site.findings]
     return page("run_findings.md.j2", at, device=device_name(facts), sections=sections, workload=facts.workload)
-
-
-@dataclass(frozen=True)
-class _Marked:
-    """Markup that is ours already."""
-
-    text: str
-
-    def __str__(self) -> str:
-        return self.text

@@ -5,6 +5,8 @@ No sentence is typed for a device. Every function returns an empty string where 
 
 from __future__ import annotations
 
+import re
+
 from ..facts import SIX, RunFacts, VariantFacts
 from ..statistics import Estimate, compare
 from ..units import Ratio, Seconds, listed
@@ -90,18 +92,30 @@ def first_call(facts: RunFacts) -> str:
 
 def default_backend(facts: RunFacts) -> str:
     """What PyTorch picks when nothing is pinned, beside the fastest."""
-    probe = facts.probes.get("default_backend") or {}
-    chosen = facts.variants.get(f"sdpa_{probe.get('name')}")
-    order = ranked(facts, decisive(facts))
+    chosen, order = _default(facts), ranked(facts, decisive(facts))
     if chosen is None or not order:
         return ""
-    best, least = order[0]
-    time = getattr(chosen, decisive(facts))
-    if chosen.id == best.id or (time and compare(least, time, facts.floor).winner == "tie"):
+    best = order[0][0]
+    if picks_the_fastest(facts):
         return f"Unpinned, PyTorch picks {chosen.title} here, so there is nothing to pin for speed."
     if not best.id.startswith("sdpa_"):
         return f"Unpinned, PyTorch picks {chosen.title} here."
     return f"Unpinned, PyTorch picks {chosen.title} here. Pin {best.title} to get the fastest."
+
+
+def _default(facts: RunFacts) -> VariantFacts | None:
+    probe = facts.probes.get("default_backend") or {}
+    return facts.variants.get(f"sdpa_{probe.get('name')}")
+
+
+def picks_the_fastest(facts: RunFacts) -> bool:
+    """True if PyTorch's own choice is the fastest here, or not to be told apart from it."""
+    chosen, order = _default(facts), ranked(facts, decisive(facts))
+    if chosen is None or not order:
+        return False
+    best, least = order[0]
+    time = getattr(chosen, decisive(facts))
+    return chosen.id == best.id or bool(time and compare(least, time, facts.floor).winner == "tie")
 
 
 def introduction(facts: RunFacts) -> str:
@@ -114,14 +128,25 @@ ACTIONABLE = ("flash-fastest", "sdpa-pin", "cudnn-cpu-cost", "math-slower", "mem
 
 
 def advice(site: Site, facts: RunFacts) -> list[tuple[str, str, str]]:
-    """What to change in one's code: (advice, finding's title, page), each sentence once."""
+    """What to change in one's code: (the advice's first sentence, finding's title, page), each once.
+
+    Nobody is told to pin what PyTorch picks by itself.
+    """
     outcomes = site.outcomes[facts.slot]
     out: dict[str, tuple[str, str, str]] = {}
     for claim in ACTIONABLE:
+        if claim == "flash-fastest" and picks_the_fastest(facts):
+            continue
         if claim in outcomes and outcomes[claim].advice:
             finding = site.finding_of(claim)
-            out.setdefault(outcomes[claim].advice, (outcomes[claim].advice, finding.title, f"findings/{finding.slug}.md#{claim}"))
+            first = first_sentence(outcomes[claim].advice)
+            out.setdefault(first, (first, finding.title, f"findings/{finding.slug}.md#what-to-do-in-your-code"))
     return list(out.values())
+
+
+def first_sentence(text: str) -> str:
+    """The first sentence of a text whose code may hold full stops."""
+    return re.split(r"(?<=[.!?]) (?=[A-Z`])", text, maxsplit=1)[0]
 
 
 def _times(least: Estimate, other: Estimate) -> Ratio:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..kernel_names import KernelName
-from ..tables import Code, Link, Table, columns
-from .cells import Sentence
+from ..kernel_names import UNKNOWN, KernelName
+from ..tables import Code, Link, Table, code, columns
+from .cells import Lines, Sentence
 from .environment import page
 from .site import Site
 
@@ -21,10 +21,18 @@ def render(site: Site) -> str:
                     _, where = seen.setdefault(activity.name, (activity.decoded, {}))
                     where.setdefault(variant.id, Link(variant.title, f"variants/{variant.id}.md"))
     families: dict[str, list[tuple[KernelName, list[Link], Table]]] = {}
+    overview = []
     for name in sorted(seen, key=lambda n: (seen[n][0].family.lower(), n)):
         decoded, where = seen[name]
         families.setdefault(decoded.family, []).append((decoded, list(where.values()), parts(decoded)))
-    return page("kernel_names.md.j2", PATH, families=families)
+        unknown = [Code(part.text) for part in decoded.parts if part.meaning == UNKNOWN]
+        overview.append((Code(decoded.short), decoded.family, decoded.tensor_cores, Lines(tuple(code(part.name) for part in unknown)) if unknown else "none"))
+    table = Table(columns("Name, shortened", "Family", "Tensor Cores", "Parts that nobody explains"), tuple(overview))
+    return page("kernel_names.md.j2", PATH, families=families, overview=table, long=LONG)
+
+
+LONG = 160
+"""A name with more characters is folded away: it fills a screen and says no more than its parts."""
 
 
 def parts(decoded: KernelName | None) -> Table:

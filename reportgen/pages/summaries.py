@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from .. import published
 from ..facts import FUSED, ActivityFacts, RunFacts, VariantFacts
 from ..statistics import Estimate, compare
 from ..tables import Link, Table, columns
-from ..units import Count, Percent, Ratio, Seconds
+from ..units import MISSING, Count, Percent, Ratio, Seconds, listed
 from .cells import interval, ratio_interval, sentence, us
 from .site import RECORDED_BEFORE
 
@@ -26,17 +28,18 @@ def variant_link(variant: VariantFacts) -> Link:
 
 def kernel_counts(facts: RunFacts) -> Table:
     """Predicted, article, here; kernels, memcpys and memsets apart."""
-    rows, notes = [], []
+    rows = []
     for variant in facts.variants.values():
         article = published.of(variant.id, "activities") if published_workload(facts) else None
         rows.append((variant_link(variant), Count(len(variant.prediction)) if variant.prediction else None,
                      None if article is None else Count(article), variant.kernels, variant.memcpys, variant.memsets, variant.observed))
-        if not variant.ok:
-            notes.append(why_not(variant))
-        elif variant.kernels is None:
-            notes.append(f"{variant.title}: the trace has no GPU lane, so there is nothing to count.")
-    return Table(columns("Variant", "#Predicted", "#Article", "#Kernels", "#Memcpys", "#Memsets", "#All"), tuple(rows),
-                 "GPU activities of one forward: what the code lets one expect, what the article's trace showed, and what this device's trace shows.", _merged(notes))
+    blind = [v.title for v in facts.variants.values() if v.ok and v.kernels is None]
+    notes = why_nots(facts)
+    if blind:
+        of = "The trace" if len(blind) == sum(v.ok for v in facts.variants.values()) else f"The trace of {listed(blind)}"
+        notes = (*notes, f"{of} has no GPU lane, so there is nothing to count.")
+    return without_empty(Table(columns("Variant", "#Predicted", "#Article", "#Kernels", "#Memcpys", "#Memsets", "#All"), tuple(rows),
+                 "GPU activities of one forward: what the code lets one expect, what the article's trace showed, and what this device's trace shows.", notes))
 
 
 def slowdown(facts: RunFacts) -> Table:
@@ -68,10 +71,10 @@ def cpu_bill(facts: RunFacts) -> Table:
         rows.append((variant_link(variant), us(variant.host_time), interval(variant.host_time), us(variant.profiled_host_time),
                      us(published.of(variant.id, "cpu_time")) if published_workload(facts) else None,
                      us(variant.first_call), us(variant.gpu_time), us(variant.wall_time)))
-    return Table(columns("Variant", "#Host time (µs)", "#Lowest to highest (µs)", "#Under the profiler (µs)", "#Article, profiler (µs)", "#First call (µs)",
+    return without_empty(Table(columns("Variant", "#Host time (µs)", "#Lowest to highest (µs)", "#Under the profiler (µs)", "#Article, profiler (µs)", "#First call (µs)",
                          "#GPU time (µs)", "#Wall time (µs)"),
                  tuple(rows), "What one call costs the CPU: in steady state without a profiler, under the profiler (the article's quantity), and on the first call.",
-                 tuple(why_not(v) for v in facts.variants.values() if not v.ok))
+                 why_nots(facts)), NOTHING_IN)
 
 
 def main_kernel(variant: VariantFacts | None) -> ActivityFacts | None:
@@ -111,6 +114,21 @@ def occupancy_missing(facts: RunFacts) -> str:
     return "No kernel of flash or cuDNN in this run has the registers and block size, or the architecture, from which occupancy can be worked out."
 
 
+def without_empty(table: Table, unsaid: str = "") -> Table:
+    """`table` without the numeric columns in which no row has a value.
+
+    Args:
+        unsaid: a sentence with `{}` for their titles, added as a note where there are any.
+    """
+    kept = [index for index, column in enumerate(table.columns) if not column.numeric or any(row[index] not in (None, MISSING) for row in table.rows)]
+    gone = [column.title.removesuffix(" (µs)").removesuffix(" (MiB)") for index, column in enumerate(table.columns) if index not in kept]
+    notes = (*table.notes, unsaid.format(listed(gone))) if gone and unsaid else table.notes
+    return replace(table, columns=tuple(table.columns[i] for i in kept), rows=tuple(tuple(row[i] for i in kept) for row in table.rows), notes=notes)
+
+
+NOTHING_IN = "Without a value on this device: {}."
+
+
 def numbers(facts: RunFacts) -> Table:
     """Every measured quantity, a row per variant."""
     rows = []
@@ -119,10 +137,10 @@ def numbers(facts: RunFacts) -> Table:
         memory = None if variant.peak_memory_bytes is None else f"{variant.peak_memory_bytes / 2**20:,.1f}"
         rows.append((variant_link(variant), variant.status, us(variant.gpu_time), us(variant.gpu_time_cold), us(variant.wall_time), us(variant.host_time),
                      us(variant.first_call), us(variant.first_call_new_shape), memory, error, masked_row(variant)))
-    return Table(columns("Variant", "Status", "#GPU, hot (µs)", "#GPU, cold (µs)", "#Wall (µs)", "#Host (µs)", "#First call (µs)", "#First call, new shape (µs)",
+    return without_empty(Table(columns("Variant", "Status", "#GPU, hot (µs)", "#GPU, cold (µs)", "#Wall (µs)", "#Host (µs)", "#First call (µs)", "#First call, new shape (µs)",
                          "#Peak memory (MiB)", "#Relative error", "Fully masked row"),
                  tuple(rows), "Medians of fresh processes. GPU time is that of the activities alone; wall time is per forward in an eager loop; host time is until the call returns.",
-                 tuple(why_not(v) for v in facts.variants.values() if not v.ok))
+                 why_nots(facts)), NOTHING_IN)
 
 
 def training(facts: RunFacts) -> Table | None:
@@ -138,8 +156,8 @@ def training(facts: RunFacts) -> Table | None:
             notes.append(sentence(f"{variant.title}: {record.reason}"))
     if not rows:
         return None
-    return Table(columns("Variant", "Status", "#GPU time (µs)", "#Wall time (µs)", "#Kernels", "#Peak memory (MiB)"), tuple(rows),
-                 "One forward and backward; every variant that refuses says why.", tuple(notes))
+    return without_empty(Table(columns("Variant", "Status", "#GPU time (µs)", "#Wall time (µs)", "#Kernels", "#Peak memory (MiB)"), tuple(rows),
+                               "One forward and backward; every variant that refuses says why.", tuple(notes)), NOTHING_IN)
 
 
 def fused_by_host_time(facts: RunFacts) -> list[VariantFacts]:
@@ -181,10 +199,10 @@ def why_not(variant: VariantFacts | None) -> str:
     return sentence(f"{variant.title}: {variant.status}. {variant.reason or ''}")
 
 
-def _merged(notes: list[str]) -> tuple[str, ...]:
-    """One note where every variant would say the same."""
-    lanes = [note for note in notes if note.endswith("nothing to count.")]
-    if len(lanes) > 1:
-        return (*[note for note in notes if note not in lanes], "The trace has no GPU lane, so there is nothing to count.")
-    return tuple(notes)
-
+def why_nots(facts: RunFacts) -> tuple[str, ...]:
+    """Why variants have no results, those that share a reason in one sentence."""
+    reasons: dict[tuple[str, str], list[VariantFacts]] = {}
+    for variant in facts.variants.values():
+        if not variant.ok:
+            reasons.setdefault((variant.status, variant.reason or ""), []).append(variant)
+    return tuple(why_not(replace(group[0], title=listed([v.title for v in group]))) for group in reasons.values())

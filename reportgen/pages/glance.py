@@ -1,0 +1,31 @@
+"""The six at a glance: what a reader in a hurry compares, in one small table."""
+
+from __future__ import annotations
+
+from ..facts import RunFacts, VariantFacts
+from ..tables import Table, columns
+from ..units import Ratio
+from .cells import us
+from .lead import QUANTITIES, decisive, ranked
+from .summaries import variant_link, without_empty
+
+
+def table(facts: RunFacts) -> Table:
+    """The decisive time and its ratio to the fastest, what a call costs the CPU, the kernels, the error; a row per variant.
+
+    A variant without a result shows its status; what nobody measured is no column.
+    """
+    quantity = decisive(facts)
+    order = ranked(facts, quantity)
+    least = order[0][1].median if order else None
+    name = QUANTITIES[quantity]
+    titles = columns("Variant", f"#{name[0].upper()}{name[1:]} (µs)", "#× the fastest", "#Host time of a call (µs)", "#Kernels", "#Relative error")
+    return without_empty(Table(titles, tuple(_row(variant, quantity, least) for variant in facts.variants.values())))
+
+
+def _row(variant: VariantFacts, quantity: str, least: float | None) -> tuple[object, ...]:
+    if not variant.ok:
+        return (variant_link(variant), variant.status, None, None, None, None)
+    time = getattr(variant, quantity)
+    return (variant_link(variant), us(time), Ratio(time.median / least) if time and least else None, us(variant.host_time), variant.kernels,
+            None if variant.relative_error is None else f"{variant.relative_error * 100:.2g} %")
