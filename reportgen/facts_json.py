@@ -10,6 +10,7 @@ from dataclasses import asdict
 from typing import Any, Mapping
 
 from .facts import ActivityFacts, RunFacts, VariantFacts
+from .facts import traffic as traffic_room
 from .findings.base import Outcome
 from .statistics import Estimate
 
@@ -29,9 +30,11 @@ def to_json(facts: RunFacts, outcomes: Mapping[str, Outcome]) -> dict[str, Any]:
         "settings": dict(facts.settings),
         "workload": workload,
         "ceilings": _ceilings(facts),
+        "counters_tool": facts.counters_tool,
         "counters_reason": facts.counters_reason,
+        **_needs(facts),
         "caveats": list(facts.caveats),
-        "variants": {name: _variant(variant) for name, variant in facts.variants.items()},
+        "variants": {name: _variant(facts, variant) for name, variant in facts.variants.items()},
         "claims": {claim: {"verdict": outcome.verdict, "case": outcome.case, "headline": outcome.headline,
                            "because": list(outcome.because), "caveats": list(outcome.caveats)}
                    for claim, outcome in outcomes.items()},
@@ -57,8 +60,7 @@ def _estimate(value: Estimate | None) -> dict[str, float | int | None] | None:
     return {"median": _us(value.median), "low": _us(value.low), "high": _us(value.high), "samples": len(value.samples)}
 
 
-def _variant(variant: VariantFacts) -> dict[str, Any]:
-    counted = [activity.counters for activity in variant.activities if activity.counters]
+def _variant(facts: RunFacts, variant: VariantFacts) -> dict[str, Any]:
     return {
         "title": variant.title,
         "named": variant.named,
@@ -75,36 +77,32 @@ def _variant(variant: VariantFacts) -> dict[str, Any]:
         "allowed_error": variant.allowed_error,
         "masked_row": asdict(variant.masked_row) if variant.masked_row else None,
         "training": _training(variant),
-        "dram_bytes": dram_bytes(variant),
-        "tensor_core_flop": sum(c.tensor_core_flop or 0 for c in counted) if counted else None,
+        **_counted(facts, variant),
         "activities": [_activity(activity) for activity in variant.activities],
     }
 
 
-def dram_bytes(variant: VariantFacts) -> float | None:
-    """DRAM traffic of one forward: counted for kernels, the trace's bytes for copies and memsets.
-
-    `None` unless every kernel was counted.
-    """
-    total = 0.0
-    for activity in variant.activities:
-        traffic = activity_dram_bytes(activity)
-        if traffic is None:
-            return None
-        total += traffic
-    return total if variant.activities and any(a.counters for a in variant.activities) else None
+def _needs(facts: RunFacts) -> dict[str, Any]:
+    """What any implementation must move and compute, and the time that the measured ceilings allow for it."""
+    best = traffic_room.best(facts)
+    return {"operand_bytes": facts.workload.operand_bytes, "needed_flop": traffic_room.needed_flop(facts), "full_flop": facts.workload.full_flop,
+            "best_time_us": _us(best.time) if best else None}
 
 
-def activity_dram_bytes(activity: ActivityFacts) -> float | None:
-    """Counted bytes of a kernel; a copy reads and writes its bytes, a memset writes them (from the trace)."""
-    if activity.kind == "memcpy":
-        return 2.0 * activity.bytes if activity.bytes is not None else None
-    if activity.kind == "memset":
-        return float(activity.bytes) if activity.bytes is not None else None
-    counted = activity.counters
-    if counted is None or counted.dram_read_bytes is None or counted.dram_write_bytes is None:
-        return None
-    return counted.dram_read_bytes + counted.dram_write_bytes
+def _counted(facts: RunFacts, variant: VariantFacts) -> dict[str, Any]:
+    """What hardware counters saw of one forward; the bytes of copies and memsets are the trace's."""
+    moved = traffic_room.forward_traffic(variant)
+    return {
+        "counters_reason": variant.counters_reason,
+        "dram_bytes": moved.total if moved else None,
+        "dram_read_bytes": moved.read if moved else None,
+        "dram_written_bytes": moved.written if moved else None,
+        "dram_bytes_from_trace": moved.from_trace if moved else None,
+        "dram_per_operand_byte": traffic_room.operand_ratio(facts, variant),
+        "dram_per_operand_byte_reason": traffic_room.why_no_ratio(facts) if moved else None,
+        "tensor_core_flop": traffic_room.tensor_core_flop(variant),
+        "flop_per_dram_byte": traffic_room.intensity(variant),
+    }
 
 
 def _training(variant: VariantFacts) -> dict[str, Any] | None:
@@ -116,7 +114,7 @@ def _training(variant: VariantFacts) -> dict[str, Any] | None:
 
 
 def _activity(activity: ActivityFacts) -> dict[str, Any]:
-    counted, resident = activity.counters, activity.occupancy
+    counted, resident, moved = activity.counters, activity.occupancy, traffic_room.activity_traffic(activity)
     return {
         "kind": activity.kind,
         "name": activity.name,
@@ -134,7 +132,11 @@ def _activity(activity: ActivityFacts) -> dict[str, Any]:
         "shared_memory_bytes": activity.shared_memory,
         "family": activity.decoded.family if activity.decoded else None,
         "tensor_cores": activity.decoded.tensor_cores if activity.decoded else None,
-        "dram_bytes": activity_dram_bytes(activity),
+        "dram_bytes": moved.total if moved else None,
+        "dram_read_bytes": moved.read if moved else None,
+        "dram_written_bytes": moved.written if moved else None,
+        "dram_bytes_from": None if moved is None else "trace" if moved.from_trace else "counters",
+        "l2_bytes": counted.l2_bytes if counted else None,
         "tensor_core_flop": counted.tensor_core_flop if counted else None,
         "occupancy": {
             "theoretical_pct": resident.theoretical if resident else None,

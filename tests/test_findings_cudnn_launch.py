@@ -13,7 +13,7 @@ from reportgen.findings.base import evaluate
 from reportgen.findings.cudnn_launch import FINDING
 from reportgen.findings.zero_cause import pair
 from reportgen.tables import markdown
-from turned import WIDE, kernels, resident, with_extra_kernel, without_kernels
+from turned import WIDE, counted, kernels, resident, with_extra_kernel, without_kernels
 
 CLAIMS = {claim.id: claim for claim in FINDING.claims}
 GRID = [8448, 1, 1]
@@ -136,6 +136,10 @@ CASES_REACHED = {
         lambda: facts(),
         "cuDNN's kernel has an occupancy of 18.75 % (1 block of 12 warps), not about 12.5 %; flash's has 12.5 %, with torch 2.11.0+cu130 "
         "and cuDNN 9.19.0."),
+    ("cudnn-real-occupancy", "disagrees"): (
+        lambda: counted(facts(), "sdpa_cudnn", theoretical_pct=12.5, achieved_pct=11.0),
+        "cuDNN's occupancy is not what its launch works out at, with torch 2.11.0+cu130 and cuDNN 9.19.0: the arithmetic gives 18.75 %, and "
+        "Nsight Compute's counter shows 12.5 %."),
     ("cudnn-real-occupancy", "unlike-flash"): (
         lambda: resident(facts("a100"), "sdpa_flash", 128, 128, 49152, 19),
         "cuDNN's kernel has an occupancy of 12.5 % (1 block of 8 warps), unlike flash's 18.75 %, with torch 2.13.0+cu130 and cuDNN 9.19.0."),
@@ -312,3 +316,11 @@ def test_the_api_table_groups_by_library_and_call():
     rows = {(row[0], row[1].name): row[2] for row in table.rows}
     assert rows["cuBLAS nvjet", "cuLaunchKernelEx"] == 4
     assert rows["cuDNN SDPA", "cuLaunchKernelEx"] == 1
+
+
+def test_a_counter_that_agrees_confirms_the_arithmetic():
+    said = evaluate(CLAIMS["cudnn-real-occupancy"], counted(facts(), "sdpa_cudnn", theoretical_pct=18.75, achieved_pct=14.1))
+    assert said.case == "other-value"
+    assert said.because[1:] == ("Nsight Compute's counter confirms 18.75 % for this kernel.",
+                                "While it ran, 14.1 % of the warp slots were occupied on average, counted by the hardware.")
+    assert len(evaluate(CLAIMS["cudnn-real-occupancy"], facts()).because) == 1

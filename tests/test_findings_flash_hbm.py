@@ -9,6 +9,7 @@ import pytest
 from builder_devices import DEVICES
 from builders import activities, activity, facts, no_lane, unavailable, variant
 from reportgen.charts import svg
+from reportgen.facts import CounterFacts
 from reportgen.findings.base import evaluate
 from reportgen.findings.bounds import bound, shares
 from reportgen.findings.flash_hbm import FINDING
@@ -27,6 +28,13 @@ def stepwise(run, **hbm):
         quick = activity(role="scale", us=100 * share, requested_bytes=4.3e12 * 100e-6 * share)
         idle = activity(role="mask", us=100 * (1 - share), requested_bytes=4.3e12 * 10e-6 * (1 - share))
         run = variant(run, name, activities=(quick, idle), kernels=2, memsets=0)
+    return run
+
+
+def by_count(run, **rates):
+    """`run` of `stepwise` with counters; each variant's steps ask for the first share of what they did, and move the second."""
+    for name, (asked, seen) in rates.items():
+        run = activities(run, name, lambda a: replace(a, requested_bytes=a.requested_bytes * asked, counters=CounterFacts(a.requested_bytes * seen, 0.0)))
     return run
 
 
@@ -81,6 +89,10 @@ CASES_REACHED = {
         "HBM dominates neither of the two, with torch 2.11.0+cu130. Naive in place: 37.5 % of its GPU time is HBM-bound, and the largest "
         "share is bound by neither HBM nor arithmetic: 62.5 % (mask 62.5 %). SDPA math: 25 % is HBM-bound, and the largest share is bound "
         "by neither HBM nor arithmetic: 75 % (mask 75 %)."),
+    ("hbm-dominates", "on-the-line"): (
+        lambda: by_count(stepwise(facts(), naive_inplace=0.75, sdpa_math=0.5), naive_inplace=(1, 1), sdpa_math=(0.62, 0.58)),
+        "Whether HBM dominates cannot be told, with torch 2.11.0+cu130: 75 % of naive in place's GPU time and 50 % of SDPA math's is "
+        "HBM-bound by the bytes that the steps ask for, 75 % and 0 % by those that were counted."),
     ("hbm-dominates", "no-ceilings"): (
         lambda: facts(ceilings=None),
         "Not measurable: this run has no measured ceilings for copies and matmuls, so no activity can be called bound by either."),
@@ -111,8 +123,12 @@ CASES_REACHED = {
         "256 MiB, with torch 2.11.0+cu130."),
     ("flash-never-writes-scores", "never-written"): (
         lambda: counted(facts(), "sdpa_flash", dram_read_bytes=50 * MIB, dram_write_bytes=20 * MIB),
-        "Flash never writes the scores: one forward needs at most 16.5 MiB beyond its inputs and moves 6 MiB through DRAM beyond its "
-        "operands (64 MiB), while the score matrix alone would be 256 MiB, with torch 2.11.0+cu130."),
+        "Flash never writes the scores: one forward needs at most 16.5 MiB beyond its inputs, and the counters see 50 MiB read and 20 MiB "
+        "written through DRAM, 6 MiB more than its operands (64 MiB); the score matrix alone would be 256 MiB, with torch 2.11.0+cu130."),
+    ("flash-never-writes-scores", "within-operands"): (
+        lambda: counted(facts(), "sdpa_flash", dram_read_bytes=42 * MIB, dram_write_bytes=11 * MIB),
+        "Flash never writes the scores: one forward needs at most 16.5 MiB beyond its inputs, and the counters see 42 MiB read and 11 MiB "
+        "written through DRAM, no more than its operands (64 MiB); the score matrix alone would be 256 MiB, with torch 2.11.0+cu130."),
     ("flash-never-writes-scores", "allocates-scores"): (
         lambda: variant(facts(), "sdpa_flash", peak_memory_bytes=256 * MIB),
         "Flash holds as much as the scores in memory: one forward needs 256 MiB beyond its inputs, and the score matrix is 256 MiB, with "
@@ -295,3 +311,47 @@ def test_the_memory_table_sets_peaks_beside_the_score_matrix():
     rows = {row[0]: row for row in table.rows}
     assert str(rows["SDPA flash"][1]) == "16.5 MiB" and str(rows["SDPA flash"][2]) == "0.0645×"
     assert table.notes[0] == "The score matrix is 256 MiB; Q, K, V and the output together (the operands) are 64 MiB; the last-level cache is 60 MiB."
+
+
+def test_a_count_within_a_tenth_confirms_the_model_and_one_beyond_replaces_it():
+    """100 µs at 4 TB/s: 240 MB are the line. 230 MB counted confirm 250 MB requested; 220 MB do not."""
+    def seen(count):
+        return bound(activity(us=100.0, requested_bytes=250e6, counters=CounterFacts(count, 0.0)), CEILINGS)
+
+    assert (seen(230e6).limit, seen(230e6).by_count) == ("HBM", "neither")
+    assert (seen(220e6).limit, seen(220e6).by_count) == ("neither", "neither")
+    assert limit(counters=CounterFacts(250e6, 0.0)) == "HBM"
+
+
+def test_counted_bytes_that_disagree_are_said_with_their_direction():
+    """Half of what was asked for: the cache had the rest. Take the counters away and the sentences go."""
+    below = by_count(facts(), naive_inplace=(1, 0.5), sdpa_math=(1, 1))
+    said = evaluate(CLAIMS["hbm-dominates"], below).because
+    assert any(sentence.startswith("Fewer bytes were counted than the steps ask for, by more than a tenth, in matmul of Naive in place (576 MiB requested, 288 MiB counted)")
+               for sentence in said)
+    assert not any(sentence.startswith("More bytes") for sentence in said)
+    above = evaluate(CLAIMS["hbm-dominates"], by_count(facts(), naive_inplace=(1, 1.5), sdpa_math=(1, 1))).because
+    assert any(sentence.startswith("More bytes were counted than the steps ask for") for sentence in above)
+    agreed = evaluate(CLAIMS["hbm-dominates"], by_count(facts(), naive_inplace=(1, 1), sdpa_math=(1, 1))).because
+    assert any(sentence.endswith("counted and requested bytes agree within 10 %.") for sentence in agreed)
+    assert not any("ounted" in sentence for sentence in evaluate(CLAIMS["hbm-dominates"], facts()).because)
+
+
+def test_a_cache_cannot_hide_a_whole_score_matrix():
+    """256 MiB of scores, 60 MiB of cache: at least 196 MiB would have been counted."""
+    said = evaluate(CLAIMS["flash-never-writes-scores"], counted(facts(), "sdpa_flash", dram_read_bytes=42 * MIB, dram_write_bytes=11 * MIB))
+    assert "at least 196 MiB would have been counted" in said.because[0]
+    assert said.caveats[0].startswith("The operands are smaller than four times the last-level cache")
+    small = counted(smaller_cache(facts(), 16 * MIB), "sdpa_flash", dram_read_bytes=50 * MIB, dram_write_bytes=15 * MIB)
+    assert evaluate(CLAIMS["flash-never-writes-scores"], small).caveats == ()
+
+
+def test_operands_are_divided_by_only_where_they_do_not_fit_in_the_cache():
+    """64 MiB of operands: on a cache of 60 MiB the table says so, on one of 16 MiB it gives the ratio."""
+    def cell(run):
+        (table,) = (table for table in FINDING.evidence(run).tables if table.caption.startswith("Memory that one forward"))
+        return next(str(row[4]) for row in table.rows if row[0] == "SDPA flash")
+
+    run = counted(facts(), "sdpa_flash", dram_read_bytes=64 * MIB, dram_write_bytes=64 * MIB)
+    assert cell(run) == "fits in cache"
+    assert cell(smaller_cache(run, 16 * MIB)) == "2.00×"

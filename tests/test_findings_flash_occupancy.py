@@ -162,7 +162,7 @@ def test_a_kernel_that_two_variants_share_is_one_row_and_its_false_zero_is_expla
     table = FINDING.evidence(facts()).tables[1]
     shared = [row for row in table.rows if row[1].name == "nvjet bf16 256x128 TNT"]
     assert [row[0] for row in shared] == ["Naive; Naive in place"]
-    assert (str(shared[0][6]), str(shared[0][7]), shared[0][10]) == ("18.75 %", "0 %", "More than 48 KiB of shared memory")
+    assert (str(shared[0][6]), str(shared[0][7]), shared[0][11]) == ("18.75 %", "0 %", "More than 48 KiB of shared memory")
     assert table.notes[0].startswith("More than 48 KiB of shared memory: the profiler reckons with the default limit of 49,152 B per block")
     assert table.notes[1] == "The article, on one A100-SXM4-80GB: SDPA flash 255 registers × 128 threads, about 12.5 %; its profiler shows 13 %."
 
@@ -171,3 +171,17 @@ def test_the_chart_sets_both_sources_side_by_side():
     chart = FINDING.evidence(facts()).charts[0]
     assert chart.alt.endswith("SDPA cuDNN 18.75 % by arithmetic, 0 % by the profiler.")
     assert (chart.data["values"], chart.data["reference"]) == ([25.0, 12.5, 18.75], [25.0, 13.0, 0.0])
+
+
+def test_achieved_occupancy_is_a_cause_and_a_column_where_it_was_counted():
+    run = counted(facts(), "sdpa_flash", theoretical_pct=12.5, achieved_pct=11.97)
+    assert any("11.97 % of the warp slots were occupied on average" in sentence for sentence in evaluate(CLAIMS["flash-occupancy"], run).because)
+    assert not any("on average" in sentence for sentence in evaluate(CLAIMS["flash-occupancy"], facts()).because)
+    row = next(row for row in FINDING.evidence(run).tables[1].rows if row[0] == "SDPA flash")
+    assert (str(row[8]), str(row[9])) == ("12.5 %", "11.97 %")
+
+
+def test_a_counter_that_contradicts_the_arithmetic_is_marked_in_the_table():
+    table = FINDING.evidence(counted(facts(), "sdpa_flash", theoretical_pct=6.25)).tables[1]
+    assert [row[0] for row in table.rows if row[11] == "⚠ the counters contradict the arithmetic"] == ["SDPA flash"]
+    assert any(note.startswith("⚠ The hardware's own theoretical occupancy differs") for note in table.notes)

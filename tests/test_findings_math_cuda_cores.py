@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from counted import h200 as counters_h200
 from builders import DEVICES, activities, facts, unavailable, variant
 from reportgen.facts import CounterFacts
 from reportgen.findings.base import evaluate
@@ -162,3 +163,18 @@ def test_casts_of_scalars_are_no_casts_of_the_inputs():
     before = [op.name for op in ops][:[op.name for op in ops].index("aten::bmm")]
     assert before.count("aten::_to_copy") == 5
     assert "3 casts per forward" in outcome("math-upcast", facts("cpu")).headline
+
+
+def test_counted_bytes_show_what_the_cast_costs():
+    """The first matmul writes 512 MiB of FP32 scores beside 256 MiB of bf16 ones; read from the recorded table."""
+    said = outcome("math-upcast", counters_h200())
+    assert said.because[3].startswith("Counted by the hardware, math's first matmul writes 507 MiB to DRAM where that of naive in place writes 251 MiB, 2.02× as much.")
+    assert said.because[4] == "Counted over the whole forward, 5.90 GiB cross DRAM in math and 2.01 GiB in naive in place."
+    assert len(outcome("math-upcast", facts()).because) == 3
+
+
+def test_an_exact_count_is_called_exact_and_any_other_is_not():
+    said = outcome("math-no-tensor-cores", counters_h200())
+    assert said.because == ("Math, counted by the hardware: no operation on Tensor Cores.", "Naive in place, counted by the hardware: 34.4 GFLOP on Tensor Cores.",
+                            "That is 17.2 GFLOP for each of the naive matmuls, 2·B·H·S²·D to the last operation.")
+    assert not any("last operation" in sentence for sentence in outcome("math-no-tensor-cores", counted(facts(), "naive_inplace", 2.0**33)).because)

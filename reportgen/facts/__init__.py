@@ -11,5 +11,6 @@ from .model import (
     RunFacts,
     VariantFacts,
 )
+from .traffic import Best, Traffic, Work
 
-__all__ = ["FUSED", "SIX", "ActivityFacts", "CounterFacts", "OpFacts", "Origin", "RunFacts", "VariantFacts", "build"]
+__all__ = ["FUSED", "SIX", "ActivityFacts", "Best", "CounterFacts", "OpFacts", "Origin", "RunFacts", "Traffic", "VariantFacts", "Work", "build"]

@@ -7,7 +7,7 @@ from statistics import median
 from typing import Any, Sequence
 
 from .. import kernel_names, occupancy as occupancy_room, trace as trace_room
-from ..noise import Noise, current
+from ..noise import QUANTITIES, Noise, current
 from ..patterns import bytes_model, roles
 from ..run import Run, VariantRun
 from ..statistics import Estimate
@@ -45,15 +45,17 @@ def build(run: Run) -> RunFacts:
         has_gpu_lane=context.has_gpu_lane,
         caveats=run_caveats(run, variants),
         counters_reason=run.counters_reason,
-        floor=_floor(run, noise),
+        counters_tool=str(run.counters.get("tool") or "Nsight Compute") if run.counters else None,
+        floor=_floor(run, noise, "gpu_time"),
+        floors={quantity: _floor(run, noise, quantity) for quantity in QUANTITIES} if noise else {},
         extras={"noise": noise} if noise else {},
     )
 
 
-def _floor(run: Run, noise: Noise | None) -> float:
+def _floor(run: Run, noise: Noise | None, quantity: str) -> float:
     """Relative margin below which this run calls nothing a difference, beside the 2 % of the rules."""
     spread = clock_spread(run)
-    return max(spread if spread > CLOCK_AGREEMENT else 0.0, noise.floor("gpu_time") if noise else 0.0)
+    return max(spread if spread > CLOCK_AGREEMENT else 0.0, noise.floor(quantity) if noise else 0.0)
 
 
 class _Context:
@@ -76,12 +78,24 @@ class _Context:
             "allowed_error": variant.allowed_error,
             "masked_row": variant.masked_row,
             "training": variant.training,
+            "first_call_alone": self._alone(variant),
             **{name: samples[name] for name in samples},
         }
         if trace is not None and trace.forwards:
             known |= self._from_trace(variant.id, trace)
             known["trace_file"] = variant.trace_path.name if variant.trace_path else None
+            if self.run.counters and trace.has_gpu_lane:
+                known["counters_reason"] = counters.why_none(known["activities"], self.counted.get(variant.id))
         return VariantFacts(variant.id, variant.title, variant.named, variant.status, variant.reason, **known)
+
+    def _alone(self, variant: VariantRun) -> float | None:
+        """The first call in the processes that began with this variant (their median, if several did)."""
+        orders = self.run.protocol.get("first_call_order") or ()
+        calls = variant.samples.get("first_call")
+        if calls is None or len(orders) != len(calls.samples):
+            return None
+        alone = [seconds for order, seconds in zip(orders, calls.samples) if order and order[0] == variant.id]
+        return median(alone) if alone else None
 
     def _from_trace(self, variant_id: str, trace: Trace) -> dict[str, Any]:
         alike = typical_forwards(trace.forwards)
@@ -89,7 +103,7 @@ class _Context:
         activities = counters.attach(
             tuple(self._activity(activity, [forward.activities[place] for forward in alike], variant_id)
                   for place, activity in enumerate(first.activities)),
-            self.counted.get(variant_id))
+            self.counted.get(variant_id), self.run.workload.dtype)
         kinds = Counter(activity.kind for activity in activities)
         on_gpu = trace.has_gpu_lane
         return {

@@ -6,7 +6,8 @@ from statistics import median
 from typing import Mapping
 
 from ..run import Run
-from ..units import Count, Ratio, Seconds, listed, plural, significant
+from ..units import Count, Percent, Ratio, Seconds, listed, plural, significant
+from . import counters
 from .model import VariantFacts
 
 TIMER_AGREEMENT = 0.05
@@ -15,7 +16,8 @@ CLOCK_AGREEMENT = 0.03
 
 def run_caveats(run: Run, variants: Mapping[str, VariantFacts]) -> tuple[str, ...]:
     """Sentences, most serious first; empty if nothing is to be said."""
-    return tuple([*_neighbours(run), *_throttling(run), *_clock_spread(run), *_timers(variants), *_differing(variants)])
+    return tuple([*_neighbours(run), *_throttling(run), *_clock_spread(run), *_timers(variants), *_differing(variants),
+                  *_uncounted(run, variants), *_occupancy(variants)])
 
 
 def _neighbours(run: Run) -> list[str]:
@@ -78,3 +80,24 @@ def _differing(variants: Mapping[str, VariantFacts]) -> list[str]:
         if odd:
             said.append(f"{variant.title}: {plural(len(odd), 'recorded forward')} ran a different list of activities than the others and was left out of the medians.")
     return said
+
+
+def _uncounted(run: Run, variants: Mapping[str, VariantFacts]) -> list[str]:
+    """Variants whose kernels could not be brought together with the counter tool's."""
+    if not run.counters:
+        return []
+    return [f"{variant.title}: its hardware counters are left out, because {variant.counters_reason}." for variant in variants.values()
+            if variant.counters_reason and (variant.named or variant.counters_reason != counters.NOT_SEEN)]
+
+
+def _occupancy(variants: Mapping[str, VariantFacts]) -> list[str]:
+    """Kernels whose counted theoretical occupancy contradicts the arithmetic from their launch."""
+    found: dict[str, list[str]] = {}
+    for variant in variants.values():
+        for activity in variant.activities:
+            if counters.occupancy_disagrees(activity) and activity.counters and activity.occupancy:
+                worked_out, counted = Percent(activity.occupancy.theoretical), Percent(activity.counters.theoretical_pct or 0.0)
+                titles = found.setdefault(f"The occupancy of `{activity.short}` works out at {worked_out} from its launch, and the hardware counters say {counted}", [])
+                if variant.title not in titles:
+                    titles.append(variant.title)
+    return [f"{sentence} ({listed(titles)}): trust the counters, and mistrust the arithmetic for this kernel." for sentence, titles in found.items()]

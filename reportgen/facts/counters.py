@@ -17,9 +17,13 @@ _METRICS = {
     "duration": "gpu__time_duration.sum",
 }
 _TENSOR = "sm__ops_path_tensor_src_"
+_SOURCES = {"bfloat16": "bf16", "float16": "fp16", "float32": "tf32"}
+OCCUPANCY_POINTS = 0.5
+"""Percentage points by which counted and worked-out theoretical occupancy may differ."""
+NOT_SEEN = "the counter tool saw no kernel of it"
 
 
-def attach(activities: tuple[ActivityFacts, ...], rows: Sequence[Mapping[str, Any]] | None) -> tuple[ActivityFacts, ...]:
+def attach(activities: tuple[ActivityFacts, ...], rows: Sequence[Mapping[str, Any]] | None, dtype: str) -> tuple[ActivityFacts, ...]:
     """Activities with the counters of the kernel that stands at the same place under the same name.
 
     Copies and memsets are not seen by the counter tool; they keep `None`. If the kernels differ in
@@ -28,7 +32,7 @@ def attach(activities: tuple[ActivityFacts, ...], rows: Sequence[Mapping[str, An
     if not rows or mismatch(activities, rows):
         return activities
     remaining = iter(rows)
-    return tuple(replace(activity, counters=_facts(next(remaining))) if activity.kind == "kernel" else activity
+    return tuple(replace(activity, counters=_facts(next(remaining), dtype)) if activity.kind == "kernel" else activity
                  for activity in activities)
 
 
@@ -43,6 +47,19 @@ def mismatch(activities: Sequence[ActivityFacts], rows: Sequence[Mapping[str, An
     return None
 
 
+def why_none(activities: Sequence[ActivityFacts], rows: Sequence[Mapping[str, Any]] | None) -> str | None:
+    """Why a variant of a run with counters has none; `None` where it has some, or launches no kernel."""
+    if not any(activity.kind == "kernel" for activity in activities):
+        return None
+    return mismatch(activities, rows) if rows else NOT_SEEN
+
+
+def occupancy_disagrees(activity: ActivityFacts) -> bool:
+    """Whether the counters' theoretical occupancy contradicts the one that the launch works out at."""
+    counted = activity.counters.theoretical_pct if activity.counters else None
+    return counted is not None and activity.occupancy is not None and abs(counted - activity.occupancy.theoretical) > OCCUPANCY_POINTS + 1e-6
+
+
 def _stem(name: str) -> str:
     """The part of a kernel's name on which every demangler agrees."""
     name = name.removeprefix("void ").replace("(anonymous namespace)", "<unnamed>")
@@ -51,12 +68,26 @@ def _stem(name: str) -> str:
     return name.split("<")[0].split("(")[0].strip()
 
 
-def _facts(row: Mapping[str, Any]) -> CounterFacts:
+def _facts(row: Mapping[str, Any], dtype: str) -> CounterFacts:
     metrics: Mapping[str, float | None] = row.get("metrics", {})
     values: dict[str, Any] = {field: metrics.get(metric) for field, metric in _METRICS.items()}
-    tensor = [value for name, value in metrics.items() if name.startswith(_TENSOR) and value is not None]
     shared = [metrics.get(f"launch__shared_mem_per_block_{kind}") for kind in ("static", "dynamic")]
     if values["registers"] is not None:
         values["registers"] = int(values["registers"])
-    return CounterFacts(**values, tensor_core_flop=sum(tensor) if tensor else None,
+    return CounterFacts(**values, tensor_core_flop=_tensor_flop(metrics, dtype),
                         shared_memory=int(sum(filter(None, shared))) if any(v is not None for v in shared) else None)
+
+
+def _tensor_flop(metrics: Mapping[str, float | None], dtype: str) -> float | None:
+    """Operations on Tensor Cores over all source types.
+
+    `None` if the type of the workload was not counted, or if TF32 was asked for and the chip has no
+    count of it: a sum without it could read 0 for a kernel that uses them. Where FP32 matmuls may not
+    use TF32, the capture does not ask for it.
+    """
+    by_source = {name.removeprefix(_TENSOR): value for name, value in metrics.items() if name.startswith(_TENSOR)}
+    own = [value for name, value in by_source.items() if name.startswith(_SOURCES[dtype])]
+    tf32 = [value for name, value in by_source.items() if name.startswith(_SOURCES["float32"])]
+    if not own or None in (*own, *tf32):
+        return None
+    return sum(value for value in by_source.values() if value is not None)

@@ -93,7 +93,11 @@ class VariantFacts:
     activities: of a typical forward, in launch order
     ops: CPU ops of that forward in start order; transposes: how many are `aten::transpose`
     gpu_time … first_call_new_shape: estimates over fresh processes, or `None`
+    first_call, first_call_new_shape: until the call returns; all processes, so some of these calls
+        loaded code that variants share and others found it loaded
+    first_call_alone: the first call in the process in which this variant ran before all others
     profiled_host_time: the forward's CPU duration under the profiler, one value per recorded forward
+    counters_reason: why this variant has no hardware counters although the run has some, or `None`
     """
 
     id: str
@@ -117,6 +121,7 @@ class VariantFacts:
     host_time: Estimate | None = None
     profiled_host_time: Estimate | None = None
     first_call: Estimate | None = None
+    first_call_alone: float | None = None
     first_call_new_shape: Estimate | None = None
     trace_gpu_time: float | None = None
     timer: str | None = None
@@ -127,6 +132,7 @@ class VariantFacts:
     masked_row: MaskedRow | None = None
     training: Training | None = None
     trace_file: str | None = None
+    counters_reason: str | None = None
 
     @property
     def ok(self) -> bool:
@@ -142,7 +148,11 @@ class VariantFacts:
 
 @dataclass(frozen=True)
 class RunFacts:
-    """Everything known of one run. `slot` names it; `floor` is the same-code floor (relative)."""
+    """Everything known of one run. `slot` names it; `floor` is the same-code floor of GPU time (relative).
+
+    floors: quantity → its own floor, where whole runs of the same code were compared
+    counters_tool: what took the hardware counters, or `None` where there are none; `counters_reason` says why
+    """
 
     slot: str
     device: DeviceRecord
@@ -160,12 +170,18 @@ class RunFacts:
     has_gpu_lane: bool
     caveats: tuple[str, ...] = ()
     counters_reason: str | None = None
+    counters_tool: str | None = None
     floor: float = 0.0
+    floors: Mapping[str, float] = field(default_factory=dict)
     extras: Mapping[str, Any] = field(default_factory=dict)
 
     def ok(self, *names: str) -> bool:
         """True if every named variant is there and ran."""
         return all(name in self.variants and self.variants[name].ok for name in names)
+
+    def floor_of(self, quantity: str) -> float:
+        """The margin below which this quantity (`gpu_time`, `wall_time`, `host_time`, …) is called equal."""
+        return self.floors.get(quantity, self.floor)
 
     @property
     def six(self) -> tuple[VariantFacts, ...]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, Sequence
 
 from ..facts import ActivityFacts, RunFacts, VariantFacts
+from ..facts.traffic import activity_dram_bytes
 from ..run import Ceilings
 from ..units import Bytes, Percent, listed
 from .base import Case, Decision, decide, not_measurable
@@ -14,6 +15,8 @@ from .one_kernel import tensor_cores
 
 ENOUGH = 0.60
 """An activity is bound by what it drives at 60 % or more of the measured ceiling (the claims' rule)."""
+AGREEMENT = 0.10
+"""Requested bytes stand where counted ones differ from them by no more; else the count decides."""
 CACHES_FULL = 2
 """Below this multiple of the last-level cache the score matrix may stay in it, and HBM traffic says nothing."""
 
@@ -39,7 +42,10 @@ CACHE_CASES: dict[str, Case] = {
 
 @dataclass(frozen=True)
 class Bound:
-    """An activity and its limit. Rates per second; shares relative to the ceiling (1.0 reaches it)."""
+    """An activity and its limit. Rates per second; shares relative to the ceiling (1.0 reaches it).
+
+    by_count: its limit by counted bytes alone, whose writes are lower bounds; `None` without counters
+    """
 
     activity: ActivityFacts
     limit: Limit
@@ -47,25 +53,41 @@ class Bound:
     byte_share: float | None = None
     flop_rate: float | None = None
     flop_share: float | None = None
+    by_count: Limit | None = None
 
 
 def bound(activity: ActivityFacts, ceilings: Ceilings) -> Bound:
     """Classifies one activity; `unknown` where its bytes, FLOP or unit are not known well enough."""
-    moved = requested(activity)
-    if moved is None or activity.duration <= 0 or not ceilings.copy_bytes_per_s:
+    bytes_moved, counted = moved(activity), activity_dram_bytes(activity) if activity.kind == "kernel" else None
+    if bytes_moved is None or activity.duration <= 0 or not ceilings.copy_bytes_per_s:
         return Bound(activity, "unknown")
-    byte_rate = moved / activity.duration
+    byte_rate = bytes_moved / activity.duration
     byte_share = byte_rate / ceilings.copy_bytes_per_s
     flop_rate = activity.flop / activity.duration if activity.flop else None
     low, high = _flop_shares(activity, flop_rate, ceilings)
-    limit: Limit = "neither"
-    if byte_share >= ENOUGH:
-        limit = "HBM"
-    elif low is not None and low >= ENOUGH:
-        limit = "arithmetic"
-    elif (high is not None and high >= ENOUGH) or (flop_rate is None and activity.role in _MULTIPLIES):
-        limit = "unknown"
-    return Bound(activity, limit, byte_rate, byte_share, flop_rate, low)
+
+    def limit(share: float) -> Limit:
+        if share >= ENOUGH:
+            return "HBM"
+        if low is not None and low >= ENOUGH:
+            return "arithmetic"
+        unsure = (high is not None and high >= ENOUGH) or (flop_rate is None and activity.role in _MULTIPLIES)
+        return "unknown" if unsure else "neither"
+
+    return Bound(activity, limit(byte_share), byte_rate, byte_share, flop_rate, low,
+                 None if counted is None else limit(counted / activity.duration / ceilings.copy_bytes_per_s))
+
+
+def moved(activity: ActivityFacts) -> float | None:
+    """Bytes that decide: the requested ones where a count confirms them or there is none, else the counted ones."""
+    asked, counted = requested(activity), activity_dram_bytes(activity)
+    return counted if counted is not None and (asked is None or apart(activity)) else asked
+
+
+def apart(activity: ActivityFacts) -> bool:
+    """Whether counted and requested bytes of a kernel differ by more than a tenth."""
+    asked, counted = requested(activity), activity_dram_bytes(activity)
+    return activity.kind == "kernel" and asked is not None and counted is not None and abs(counted - asked) > AGREEMENT * asked
 
 
 def requested(activity: ActivityFacts) -> float | None:
@@ -95,6 +117,14 @@ def shares(found: Sequence[Bound]) -> dict[Limit, float]:
     """Limit → its share of the activities' time (they add up to 1), in a fixed order."""
     total = sum(one.activity.duration for one in found)
     return {limit: sum(one.activity.duration for one in found if one.limit == limit) / total if total else 0.0 for limit in WORDS}
+
+
+def counted_share(found: Sequence[Bound]) -> float | None:
+    """HBM-bound share of the time by counted bytes alone; `None` unless every kernel was counted."""
+    if not found or any(one.by_count is None for one in found if one.activity.kind == "kernel"):
+        return None
+    total = sum(one.activity.duration for one in found)
+    return sum(one.activity.duration for one in found if (one.by_count or one.limit) == "HBM") / total
 
 
 def largest(found: Sequence[Bound]) -> str:

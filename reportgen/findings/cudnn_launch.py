@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from .. import published
-from ..facts import SIX, RunFacts
+from ..facts import SIX, ActivityFacts, RunFacts
+from ..facts.counters import occupancy_disagrees
 from ..units import Bytes, Percent, listed
 from .base import OTHER_WORKLOAD, Because, Case, Claim, Decision, Finding, decide, missing_variant, not_measurable
 from .cudnn_launch_evidence import evidence
 from .flash_occupancy import residency_args
 from .launches import LIBRARY_APIS, group_words, library_launches
 from .one_kernel import NO_TRACE, OTHER_SHAPE, main_kernel, other_workload, software, unread
-from .residency import ABOUT, DEFAULT_LIMIT, NO_ARITHMETIC
+from .residency import ABOUT, DEFAULT_LIMIT, NO_ARITHMETIC, achieved
 from .zero_cause import CAUSE_CASES, cause_rule
 
 _LIBRARIES_ADVICE = "Do not tell libraries apart by their launch call, nor read a driver call as slow: tell them apart by the kernel's name."
@@ -100,7 +101,9 @@ def zero_rule(facts: RunFacts) -> Decision:
     return decide("zero" if field == 0 else "above-zero", **args)
 
 
-_REAL = (Because("limiters", "{limiters} set the limit: {registers} registers × {threads} threads and {shared} of shared memory leave room for {blocks} of {warps}."),)
+_REAL = (Because("limiters", "{limiters} set the limit: {registers} registers × {threads} threads and {shared} of shared memory leave room for {blocks} of {warps}."),
+         Because("counted", "Nsight Compute's counter confirms {counted} for this kernel."),
+         Because("achieved", "While it ran, {achieved} of the warp slots were occupied on average, counted by the hardware."))
 _REAL_ADVICE = "Compare kernels by resident warps and time, not by this percentage: it says how full an SM is, not how well it works."
 
 REAL_CASES: dict[str, Case] = {
@@ -113,6 +116,11 @@ REAL_CASES: dict[str, Case] = {
         "differs",
         "cuDNN's kernel has an occupancy of {value} ({blocks} of {warps}), not about {claimed}; flash's has {flash}, with {software}.",
         because=_REAL, advice=_REAL_ADVICE),
+    "disagrees": Case(
+        "differs",
+        "cuDNN's occupancy is not what its launch works out at, with {software}: the arithmetic gives {value}, and Nsight Compute's counter shows {reading}.",
+        because=(_REAL[0], _REAL[2]), caveats=(OTHER_SHAPE,),
+        advice="Trust the counter before the arithmetic, and read the steps below: a limit that the trace does not record must be at work."),
     "unlike-flash": Case(
         "differs",
         "cuDNN's kernel has an occupancy of {value} ({blocks} of {warps}), unlike flash's {flash}, with {software}.",
@@ -131,7 +139,9 @@ def real_rule(facts: RunFacts) -> Decision:
     beside = flash.occupancy.theoretical if flash and flash.occupancy else None
     value = kernel.occupancy.theoretical
     args = {**residency_args(kernel), "claimed": Percent(claimed), "flash": Percent(beside) if beside is not None else "no value here",
-            "software": software(facts, "torch", "cudnn"), "other_workload": other_workload(facts)}
+            "software": software(facts, "torch", "cudnn"), "other_workload": other_workload(facts), **_counted(kernel)}
+    if occupancy_disagrees(kernel):
+        return decide("disagrees", **args)
     if other_workload(facts) is None and abs(value - claimed) > ABOUT:
         return decide("other-value", **args)
     if beside is not None and abs(value - beside) > ABOUT:
@@ -141,6 +151,13 @@ def real_rule(facts: RunFacts) -> Decision:
     if beside is None:
         return missing_variant(facts, "sdpa_flash") or decide("no-arithmetic", what="SDPA flash", device=facts.device.name)
     return decide("like-flash", **args)
+
+
+def _counted(kernel: ActivityFacts) -> dict[str, object]:
+    """What the counters say of a kernel: theoretical (twice: as a value, and where it confirms) and achieved occupancy."""
+    reading = kernel.counters.theoretical_pct if kernel.counters else None
+    value = None if reading is None else Percent(reading)
+    return {"reading": value, "counted": None if occupancy_disagrees(kernel) else value, "achieved": achieved(kernel)}
 
 
 FINDING = Finding(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from ..facts import RunFacts
+from ..facts.traffic import Traffic, forward_traffic, why_no_ratio
 from ..tables import code
 from ..units import Bytes, Seconds, plural
 from .base import UNAVAILABLE, Because, Case, Claim, Decision, Finding, decide, missing_variant, not_measurable
-from .bounds import CACHE_CASES, WORDS, Bound, bounds, cached, largest, percent, shares
-from .flash_hbm_evidence import dram_bytes, evidence
+from .bounds import CACHE_CASES, WORDS, Bound, bounds, cached, counted_share, largest, percent, shares
+from .counted_bytes import COUNTED, ON_THE_LINE, counted_args
+from .flash_hbm_evidence import evidence
 from .one_kernel import NO_TRACE, OTHER_SHAPE, beside, kernel_names, known_family, main_kernel, other_workload, software, unread
 
 HALF = 0.5
@@ -61,7 +63,9 @@ _TIMES = (
     Because("inplace_matmuls", "The matmuls of naive in place take {inplace_matmuls} of its GPU time and are {inplace_matmuls_bound}."),
     Because("inplace_longest", "The longest activity of naive in place is its {inplace_longest}."),
     Because("math_longest", "The longest activity of SDPA math is its {math_longest}."),
+    *COUNTED,
 )
+_CAVEATS = (OTHER_SHAPE, *ON_THE_LINE)
 _SCORES_ADVICE = ("Use a fused backend wherever you can: the time that it saves is time in which the score matrix travels, so it grows with the "
                   "square of the sequence length.")
 _NEITHER_ADVICE = ("Do not estimate this code from bandwidth alone: read which activities reach no limit in the table, "
@@ -72,22 +76,27 @@ HBM_CASES: dict[str, Case] = {
     "dominates": Case(
         "holds",
         "HBM-bound activities take {inplace_hbm} of the GPU time of naive in place and {math_hbm} of SDPA math's, with {software}.",
-        because=_TIMES, caveats=(OTHER_SHAPE,), advice=_SCORES_ADVICE),
+        because=_TIMES, caveats=_CAVEATS, advice=_SCORES_ADVICE),
     "not-in-inplace": Case(
         "differs",
         "HBM does not dominate naive in place, with {software}: {inplace_hbm} of its GPU time is HBM-bound, and the largest share is {inplace_largest}. "
         "In SDPA math {math_hbm} is HBM-bound.",
-        because=_TIMES, caveats=(OTHER_SHAPE,), advice=_NEITHER_ADVICE),
+        because=_TIMES, caveats=_CAVEATS, advice=_NEITHER_ADVICE),
     "not-in-math": Case(
         "differs",
         "HBM does not dominate SDPA math, with {software}: {math_hbm} of its GPU time is HBM-bound, and the largest share is {math_largest}. "
         "In naive in place {inplace_hbm} is HBM-bound.",
-        because=_TIMES, caveats=(OTHER_SHAPE,), advice=_NEITHER_ADVICE),
+        because=_TIMES, caveats=_CAVEATS, advice=_NEITHER_ADVICE),
     "in-neither": Case(
         "differs",
         "HBM dominates neither of the two, with {software}. Naive in place: {inplace_hbm} of its GPU time is HBM-bound, and the largest share is {inplace_largest}. "
         "SDPA math: {math_hbm} is HBM-bound, and the largest share is {math_largest}.",
-        because=_TIMES, caveats=(OTHER_SHAPE,), advice=_NEITHER_ADVICE),
+        because=_TIMES, caveats=_CAVEATS, advice=_NEITHER_ADVICE),
+    "on-the-line": Case(
+        "within noise",
+        "Whether HBM dominates cannot be told, with {software}: {inplace_hbm} of naive in place's GPU time and {math_hbm} of SDPA math's is HBM-bound by the bytes that the "
+        "steps ask for, {inplace_counted} and {math_counted} by those that were counted.",
+        because=_TIMES, caveats=_CAVEATS, advice=_NEITHER_ADVICE),
     "no-ceilings": not_measurable("Not measurable: this run has no measured ceilings for copies and matmuls, so no activity can be called bound by either."),
     "not-modelled": not_measurable(
         "Not measurable: {unknown_inplace} of naive in place's GPU time and {unknown_math} of SDPA math's is spent in activities whose bytes or FLOP are not known."),
@@ -103,20 +112,24 @@ def hbm_rule(facts: RunFacts) -> Decision:
         return decide("no-ceilings")
     inplace, math = (bounds(facts.variants[name], ceilings) for name in ("naive_inplace", "sdpa_math"))
     args = {**_share_args("inplace", inplace), **_share_args("math", math), **_matmuls(inplace),
+            **counted_args((facts.variants["naive_inplace"], inplace), (facts.variants["sdpa_math"], math)),
             "software": software(facts, "torch", "cublas"), "other_workload": other_workload(facts)}
     parts = (_part(inplace), _part(math))
-    failing = {("fails", "fails"): "in-neither", ("fails", "holds"): "not-in-inplace", ("fails", "open"): "not-in-inplace",
-               ("holds", "fails"): "not-in-math", ("open", "fails"): "not-in-math"}
-    if parts in failing:
-        return decide(failing[parts], **args)
-    return decide("not-modelled" if "open" in parts else "dominates", **args)
+    failed = ("fails" in parts[:1], "fails" in parts[1:])
+    if any(failed):
+        return decide({(True, True): "in-neither", (True, False): "not-in-inplace", (False, True): "not-in-math"}[failed], **args)
+    return decide("not-modelled" if "open" in parts else "on-the-line" if "edge" in parts else "dominates", **args)
 
 
 def _part(found: tuple[Bound, ...]) -> str:
-    """Whether HBM-bound time is at least half; `open` where activities that nobody modelled could tip it."""
-    by_limit = shares(found)
+    """Whether HBM-bound time is at least half.
+
+    `open` where activities that nobody modelled could tip it, `edge` where the bytes that steps ask for
+    make it half and the counted ones do not: a model alone decides nothing.
+    """
+    by_limit, counted = shares(found), counted_share(found)
     if by_limit["HBM"] >= HALF:
-        return "holds"
+        return "holds" if counted is None or counted >= HALF else "edge"
     return "open" if by_limit["HBM"] + by_limit["unknown"] >= HALF else "fails"
 
 
@@ -124,7 +137,11 @@ def _share_args(prefix: str, found: tuple[Bound, ...]) -> dict[str, object]:
     by_limit = shares(found)
     longest = max(found, key=lambda one: one.activity.duration)
     return {f"{prefix}_hbm": percent(by_limit["HBM"]), f"{prefix}_largest": largest(found), f"{prefix}_longest": _longest(longest),
-            f"unknown_{prefix}": percent(by_limit["unknown"])}
+            f"unknown_{prefix}": percent(by_limit["unknown"]), f"{prefix}_counted": _percent(counted_share(found))}
+
+
+def _percent(share: float | None) -> object:
+    return None if share is None else percent(share)
 
 
 def _longest(one: Bound) -> str | None:
@@ -145,6 +162,14 @@ def _matmuls(found: tuple[Bound, ...]) -> dict[str, object]:
     return {"inplace_matmuls": percent(sum(one.activity.duration for one in matmuls) / total), "inplace_matmuls_bound": WORDS[limits.pop()]}
 
 
+_WRITTEN = (
+    Because("least", "The cache ({cache}) could hide a part of what was written, but not the scores: of a written score matrix at least {least} would have been counted."),
+    Because("from_trace", "{from_trace} of that traffic is copies and memsets, which no counter sees: their bytes are from the trace."),
+    Because("inplace_dram", "Naive in place moves {inplace_dram} for the same workload."),
+)
+_LOWER = (Because("operands_cached", "The operands are smaller than four times the last-level cache, so a part of them may have been found there; and counted writes are lower bounds, because lines may leave the cache after the kernel's end."),
+          OTHER_SHAPE)
+
 NEVER_CASES: dict[str, Case] = {
     **UNAVAILABLE, **CACHE_CASES,
     "never-allocated": Case(
@@ -154,9 +179,15 @@ NEVER_CASES: dict[str, Case] = {
         advice="Count on memory that grows with the sequence length, not with its square: that is what makes long sequences fit."),
     "never-written": Case(
         "holds",
-        "Flash never writes the scores: one forward needs at most {peak} beyond its inputs and moves {extra} through DRAM beyond its operands ({operands}), "
-        "while the score matrix alone would be {scores}, with {software}.",
-        caveats=(OTHER_SHAPE,),
+        "Flash never writes the scores: one forward needs at most {peak} beyond its inputs, and the counters see {read} read and {written} written through DRAM, "
+        "{extra} more than its operands ({operands}); the score matrix alone would be {scores}, with {software}.",
+        because=_WRITTEN, caveats=_LOWER,
+        advice="Count on memory and traffic that grow with the sequence length, not with its square: that is what makes long sequences fit."),
+    "within-operands": Case(
+        "holds",
+        "Flash never writes the scores: one forward needs at most {peak} beyond its inputs, and the counters see {read} read and {written} written through DRAM, "
+        "no more than its operands ({operands}); the score matrix alone would be {scores}, with {software}.",
+        because=_WRITTEN, caveats=_LOWER,
         advice="Count on memory and traffic that grow with the sequence length, not with its square: that is what makes long sequences fit."),
     "allocates-scores": Case(
         "differs",
@@ -167,7 +198,7 @@ NEVER_CASES: dict[str, Case] = {
         "differs",
         "Flash allocates no score matrix ({peak} beyond its inputs), but {extra} go through DRAM beyond its operands ({operands}), more than a tenth of the score "
         "bytes ({scores}), with {software}.",
-        caveats=(OTHER_SHAPE,),
+        because=_WRITTEN[1:], caveats=(OTHER_SHAPE,),
         advice="Look at registers that spill and at keys and values that are read once per block of queries: both cost traffic without any score matrix."),
     "no-peak-memory": not_measurable("Not measurable: this run did not record the peak memory of SDPA flash ({why})."),
 }
@@ -185,12 +216,21 @@ def never_rule(facts: RunFacts) -> Decision:
             "software": software(facts, "torch"), "other_workload": other_workload(facts)}
     if variant.peak_memory_bytes >= scores:
         return decide("allocates-scores", **args)
-    counted = dram_bytes(variant)
-    if counted is None:
-        return decide("never-allocated", **args, uncounted=facts.counters_reason or "no counters")
-    extra = counted - facts.workload.operand_bytes
-    case = "never-written" if extra < SPILL * scores else "extra-traffic"
-    return decide(case, **args, extra=Bytes(max(extra, 0.0)))
+    traffic = forward_traffic(variant)
+    if traffic is None:
+        return decide("never-allocated", **args, uncounted=variant.counters_reason or facts.counters_reason or "no counters")
+    extra = traffic.total - facts.workload.operand_bytes
+    case = "extra-traffic" if extra >= SPILL * scores else "never-written" if extra > 0 else "within-operands"
+    return decide(case, **args, **_counted_args(facts, traffic), extra=Bytes(max(extra, 0.0)))
+
+
+def _counted_args(facts: RunFacts, traffic: Traffic) -> dict[str, object]:
+    cache = facts.device.l2_cache_bytes or 0
+    inplace = facts.variants.get("naive_inplace")
+    other = forward_traffic(inplace) if inplace else None
+    return {"read": Bytes(traffic.read), "written": Bytes(traffic.written), "cache": Bytes(cache), "least": Bytes(facts.workload.score_bytes - cache),
+            "from_trace": Bytes(traffic.from_trace) if traffic.from_trace else None, "inplace_dram": Bytes(other.total) if other else None,
+            "operands_cached": why_no_ratio(facts) is not None}
 
 
 FINDING = Finding(

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from ..facts import SIX, ActivityFacts, RunFacts, VariantFacts
+from ..facts import SIX, RunFacts, VariantFacts
+from ..facts.traffic import activity_dram_bytes, dram_bytes, operand_ratio, why_no_ratio
 from ..run import Ceilings
 from ..tables import Table, columns
-from ..units import Bytes, BytesPerSecond, FlopPerSecond, Percent, Ratio, Seconds, significant
+from ..units import Bytes, BytesPerSecond, FlopPerSecond, Percent, Ratio, Seconds
 from .base import Chart, Evidence
-from .bounds import ENOUGH, WORDS, Bound, bounds, percent, requested, shares
+from .bounds import AGREEMENT, ENOUGH, WORDS, Bound, bounds, percent, requested, shares
 from .one_kernel import parts_table
 
+NO_RATIO = {"fits-in-cache": "fits in cache", "cache-unknown": "cache size unknown"}
 STEPWISE = ("naive_inplace", "sdpa_math")
 
 
@@ -18,33 +20,10 @@ def evidence(facts: RunFacts) -> Evidence:
     tables, charts = [], []
     if facts.ceilings and facts.ceilings.copy_bytes_per_s:
         tables += [_bound_table(variant, facts.ceilings) for variant in shown]
-        charts += _limit_chart(shown, facts.ceilings) + _roofline(facts, facts.ceilings)
+        charts += _limit_chart(shown, facts.ceilings)
     tables += _memory_table(facts)
     flash = facts.variants.get("sdpa_flash")
     return Evidence(tables=(*tables, *(parts_table(flash) if flash else ())), charts=tuple(charts))
-
-
-def dram_bytes(variant: VariantFacts) -> float | None:
-    """Counted DRAM traffic of one forward; `None` unless every kernel was counted.
-
-    Counters see kernels only, so copies and memsets add what the trace says that they moved.
-    """
-    total = 0.0
-    for activity in variant.activities:
-        moved = _activity_dram(activity)
-        if moved is None:
-            return None
-        total += moved
-    return total if any(activity.counters for activity in variant.activities) else None
-
-
-def _activity_dram(activity: ActivityFacts) -> float | None:
-    if activity.kind != "kernel":
-        return requested(activity)
-    counted = activity.counters
-    if counted is None or counted.dram_read_bytes is None or counted.dram_write_bytes is None:
-        return None
-    return counted.dram_read_bytes + counted.dram_write_bytes
 
 
 def _bound_table(variant: VariantFacts, ceilings: Ceilings) -> Table:
@@ -53,7 +32,8 @@ def _bound_table(variant: VariantFacts, ceilings: Ceilings) -> Table:
     rows = tuple(_bound_row(one, total) for one in found)
     notes = [f"HBM-bound: requested bytes ÷ time reach {Percent(100 * ENOUGH)} of {BytesPerSecond(ceilings.copy_bytes_per_s or 0)}, the copy of this run. "
              f"Arithmetic-bound: FLOP ÷ time reach {Percent(100 * ENOUGH)} of the matmul of this run on the same unit{_units(ceilings)}.",
-             "Requested bytes are modelled from the shapes: what a step must read and write once. Counted bytes come from hardware counters, where there are any."]
+             f"Requested bytes are modelled from the shapes: what a step must read and write once. Where hardware counters confirm them within {Percent(100 * AGREEMENT)}, or there "
+             "are none, they decide; else the counted bytes do."]
     return Table(columns("Step", "Kind", "#Time (µs)", "#Share of GPU time", "#Requested bytes", "#Counted DRAM bytes", "#Of the copy ceiling", "#Of the matmul ceiling", "Limit"),
                  rows, caption=f"Where the GPU time of {variant.title} goes, and what limits each activity.", notes=tuple(notes))
 
@@ -66,7 +46,7 @@ def _units(ceilings: Ceilings) -> str:
 
 def _bound_row(one: Bound, total: float) -> tuple[object, ...]:
     activity, moved = one.activity, requested(one.activity)
-    counted = _activity_dram(activity) if activity.kind == "kernel" else None
+    counted = activity_dram_bytes(activity) if activity.kind == "kernel" else None
     return (activity.role, activity.kind, Seconds(activity.duration).us(), percent(activity.duration / total) if total else None,
             None if moved is None else Bytes(moved), None if counted is None else Bytes(counted),
             None if one.byte_share is None else percent(one.byte_share), None if one.flop_share is None else percent(one.flop_share),
@@ -82,13 +62,21 @@ def _memory_table(facts: RunFacts) -> list[Table]:
             continue
         counted = dram_bytes(variant)
         rows.append((variant.title, Bytes(variant.peak_memory_bytes), Ratio(variant.peak_memory_bytes / scores),
-                     None if counted is None else Bytes(counted), None if counted is None else Ratio(counted / facts.workload.operand_bytes)))
+                     None if counted is None else Bytes(counted), _ratio(facts, variant)))
     if not rows:
         return []
     note = (f"The score matrix is {Bytes(scores)}; Q, K, V and the output together (the operands) are {Bytes(facts.workload.operand_bytes)}; "
             f"the last-level cache is {Bytes(facts.device.l2_cache_bytes) if facts.device.l2_cache_bytes else 'not recorded'}.")
     return [Table(columns("Variant", "#Peak memory above the inputs", "#÷ score matrix", "#Counted DRAM bytes", "#÷ operands"), tuple(rows),
                   caption="Memory that one forward needs, beside the size of the score matrix.", notes=(note,))]
+
+
+def _ratio(facts: RunFacts, variant: VariantFacts) -> str | Ratio | None:
+    """DRAM traffic ÷ operands where the cache allows it; else the word that says why not."""
+    ratio = operand_ratio(facts, variant)
+    if ratio is not None:
+        return Ratio(ratio)
+    return None if dram_bytes(variant) is None else NO_RATIO[why_no_ratio(facts) or "cache-unknown"]
 
 
 def _limit_chart(shown: list[VariantFacts], ceilings: Ceilings) -> list[Chart]:
@@ -102,26 +90,3 @@ def _limit_chart(shown: list[VariantFacts], ceilings: Ceilings) -> list[Chart]:
                      for variant, each in zip(shown, found))
     data = {"labels": [variant.title for variant in shown], "series": series, "unit": "µs"}
     return [Chart("flash-hbm-limits", "stacked", data, alt=f"GPU time by what limits it. HBM-bound: {said}.", caption="GPU time of one forward, by what limits each activity.")]
-
-
-def _roofline(facts: RunFacts, ceilings: Ceilings) -> list[Chart]:
-    """Points are whole variants: FLOP of both matmuls against the bytes that all their activities request."""
-    points = []
-    for name in SIX:
-        variant = facts.variants.get(name)
-        moved = [requested(activity) for activity in variant.activities] if variant else []
-        flop = sum(activity.flop or 0.0 for activity in variant.activities) if variant else 0.0
-        if variant and variant.gpu_time and moved and flop and None not in moved:
-            points.append((variant.title, name, flop / sum(moved), flop / variant.gpu_time.median))
-    if not points or not (ceilings.matmul_flop_per_s and ceilings.fp32_flop_per_s):
-        return []
-    data = {"ceiling_bytes": ceilings.copy_bytes_per_s, "points": points,
-            "ceilings_flop": [(f"{facts.workload.dtype} matmul", ceilings.matmul_flop_per_s), ("FP32 matmul", ceilings.fp32_flop_per_s)]}
-    low, high = min(points, key=lambda point: point[2]), max(points, key=lambda point: point[2])
-    alt = (f"Roofline. {low[0]} does {_intensity(low[2])} and reaches {FlopPerSecond(low[3])}; "
-           f"{high[0]} does {_intensity(high[2])} and reaches {FlopPerSecond(high[3])}.")
-    return [Chart("flash-hbm-roofline", "roofline", data, alt=alt, caption="FLOP per requested byte against FLOP per second, with the ceilings that this run measured.")]
-
-
-def _intensity(value: float) -> str:
-    return f"{significant(value)} FLOP per requested byte"

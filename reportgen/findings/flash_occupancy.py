@@ -10,10 +10,11 @@ from ..units import Bytes, Count, Percent, Seconds, listed, plural
 from .bar_charts import number_bars
 from .base import OTHER_WORKLOAD, Because, Case, Chart, Claim, Decision, Evidence, Finding, decide, not_measurable
 from .one_kernel import NO_TRACE, main_kernel, other_workload, software, unread
-from .residency import ABOUT, DEFAULT_LIMIT, NO_ARITHMETIC, check, kernels_table, steps_table
+from .residency import ABOUT, DEFAULT_LIMIT, NO_ARITHMETIC, achieved, check, kernels_table, steps_table
 
 _BECAUSE = (
     Because("limiters", "{limiters} set the limit: {registers} registers × {threads} threads and {shared} of shared memory leave room for {blocks} of {warps}."),
+    Because("achieved", "While it ran, {achieved} of the warp slots were occupied on average, counted by the hardware: the theoretical value is an upper bound."),
     Because("faster_than", "It is no sign of a slow kernel: flash takes {flash_time} of GPU time, and {faster_than} with a kernel at {other_occupancy} takes {other_time}."),
 )
 _CAVEATS = (Because("other_limiter", "Registers are not what limits it here, as the article says of its GPU: {other_limiter} is."),)
@@ -49,7 +50,7 @@ def flash_occupancy_rule(facts: RunFacts) -> Decision:
         return decide("no-arithmetic", what="SDPA flash", device=facts.device.name)
     second = check(kernel, facts)
     args = {**residency_args(kernel), **_neighbour(facts, kernel), "software": software(facts, "torch"), "claimed": Percent(claimed),
-            "source": second and second.source, "reading": second and Percent(second.reading)}
+            "source": second and second.source, "reading": second and Percent(second.reading), "achieved": achieved(kernel)}
     if second and not second.agrees:
         return decide("disagrees", **args)
     if other_workload(facts):
@@ -90,7 +91,7 @@ def _neighbour(facts: RunFacts, kernel: ActivityFacts) -> dict[str, object]:
 
 
 def _nothing_to_check(kernel: ActivityFacts, facts: RunFacts) -> str:
-    counters = facts.counters_reason or "no counters"
+    counters = facts.variants["sdpa_flash"].counters_reason or facts.counters_reason or "not taken"
     if kernel.profiler_occupancy is None:
         return f"no counters: {counters}; no field in the trace"
     if (kernel.shared_memory or 0) > DEFAULT_LIMIT:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from ..facts import ActivityFacts, RunFacts, VariantFacts
+from ..facts.traffic import activity_traffic, forward_traffic
 from ..patterns import math_fallback
 from ..tables import Code, Table, code, columns
-from ..units import Bytes, Count, Flop, FlopPerSecond, Percent, Seconds, listed, plural
+from ..units import Bytes, Count, Flop, FlopPerSecond, Percent, Ratio, Seconds, listed, plural
 from .base import NOT_RECORDED, UNAVAILABLE, Because, Case, Chart, Claim, Decision, Evidence, Finding, decide, missing_variant, not_measurable, not_recorded
 from .one_kernel import NO_TRACE, OTHER_SHAPE, other_workload, software, tensor_cores, unread
 from .steps import share, total
@@ -19,6 +20,7 @@ _WHY = (
     Because("math_counted", "Math, counted by the hardware: {math_counted} on Tensor Cores."),
     Because("naive_why", "Naive in place, by the names {naive_kernels}: {naive_why}."),
     Because("naive_counted", "Naive in place, counted by the hardware: {naive_counted} on Tensor Cores."),
+    Because("exact", "That is {exact} for each of the naive matmuls, 2·B·H·S²·D to the last operation."),
 )
 
 OTHER_DTYPE = {"other-dtype": not_measurable("Not measurable: the claim is about bfloat16, and this run computes in {dtype}.")}
@@ -85,6 +87,7 @@ def cores_rule(facts: RunFacts) -> Decision:
         return decide("unknown", unknown=code(silent[0].short))
     args = {"software": software(facts, "torch", "cublas"), "dtype": facts.workload.dtype, "math_kernels": _names(math), "naive_kernels": _names(naive),
             "math_why": _why(math), "naive_why": _why(naive), "math_counted": _counted(math), "naive_counted": _counted(naive),
+            "exact": _exact(facts, naive),
             "tf32": _tf32(facts), "other_workload": other_workload(facts)}
     math_uses, naive_uses = (any(tensor_cores(a) == "yes" for a in math), all(tensor_cores(a) == "yes" for a in naive))
     if math_uses:
@@ -113,6 +116,12 @@ def _counted(kernels: tuple[ActivityFacts, ...]) -> str | None:
     return (str(Flop(sum(counts))) if sum(counts) else "no operation") if counts else None
 
 
+def _exact(facts: RunFacts, kernels: tuple[ActivityFacts, ...]) -> Flop | None:
+    """The work of one matmul, where every one of them was counted at exactly that."""
+    counts = _counts(kernels)
+    return Flop(facts.workload.matmul_flop) if len(counts) == len(kernels) and set(counts) == {facts.workload.matmul_flop} else None
+
+
 def _tf32(facts: RunFacts) -> str | None:
     precision = facts.settings.get("float32_matmul_precision")
     return precision if precision not in (None, "highest") else None
@@ -127,6 +136,8 @@ UPCAST_CASES: dict[str, Case] = {
             Because("cast_time", "The casts up take {cast_time} of {math_time} GPU time in the trace; what costs more is that every score matrix after them is {wide_score} instead of {score}."),
             Because("back_time", "Casts back down take {back_time} more."),
             Because("wasted_time", "One of those, {wasted_time} long, casts the whole matrix of attention weights back, for a second result that `scaled_dot_product_attention` then drops."),
+            Because("first_ratio", "Counted by the hardware, math's first matmul writes {first_math} to DRAM where that of naive in place writes {first_naive}, {first_ratio} as much."),
+            Because("whole_math", "Counted over the whole forward, {whole_math} cross DRAM in math and {whole_naive} in naive in place."),
         ),
         caveats=(Because("no_lane", "Without a GPU lane the casts are seen as CPU ops only; their time is not."), OTHER_SHAPE),
         advice="`torch.backends.cuda.allow_fp16_bf16_reduction_math_sdp(True)` keeps math in 16 bits: faster and less exact. A fused backend needs no such choice, it accumulates in FP32 on the chip.",
@@ -173,7 +184,22 @@ def upcast_rule(facts: RunFacts) -> Decision:
         "upcast", **args, casts=plural(count, "cast"), narrow=Bytes(operand), wide=Bytes(operand * 4 / facts.workload.element_bytes),
         score=Bytes(facts.workload.score_bytes), wide_score=Bytes(4 * facts.workload.score_elements),
         cast_time=Seconds(total(up)) if up else None, back_time=Seconds(total(down)) if down else None,
-        wasted_time=Seconds(wasted.duration) if wasted else None, math_time=Seconds(total(math.activities)), no_lane=not math.activities)
+        wasted_time=Seconds(wasted.duration) if wasted else None, math_time=Seconds(total(math.activities)), no_lane=not math.activities,
+        **_counted_bytes(facts))
+
+
+def _counted_bytes(facts: RunFacts) -> dict[str, object]:
+    """DRAM traffic of both variants, where hardware counters saw it."""
+    known = {name: facts.variants[name] for name in PAIR if facts.ok(name)}
+    whole = {name: forward_traffic(variant) for name, variant in known.items()}
+    first = {name: activity_traffic(found[0]) for name, variant in known.items() if (found := matmuls(variant))}
+    naive, math = (first.get(name) for name in PAIR)
+    args: dict[str, object] = {"first_ratio": None, "whole_math": None}
+    if naive and math and naive.written:
+        args |= {"first_math": Bytes(math.written), "first_naive": Bytes(naive.written), "first_ratio": Ratio(math.written / naive.written)}
+    if len(known) == 2 and all(whole.values()):
+        args |= {"whole_naive": Bytes(whole[PAIR[0]].total), "whole_math": Bytes(whole[PAIR[1]].total)}  # type: ignore[union-attr]
+    return args
 
 
 def casts(math: VariantFacts) -> tuple[tuple[ActivityFacts, ...], tuple[ActivityFacts, ...], ActivityFacts | None]:

@@ -8,6 +8,7 @@ from math import prod
 from .. import published
 from ..arch_limits import DEFAULT_SHARED_MEMORY
 from ..facts import ActivityFacts, RunFacts, VariantFacts
+from ..facts.counters import OCCUPANCY_POINTS, occupancy_disagrees
 from ..tables import Code, Table, columns
 from ..units import Bytes, Count, Percent, listed
 from .base import Case, not_measurable
@@ -17,7 +18,10 @@ DEFAULT_LIMIT = DEFAULT_SHARED_MEMORY
 """Bytes of shared memory per block that CUDA allows without opting in. The profiler computes its occupancy
 field with this limit, so it writes 0 for any kernel above it (Kineto, `DeviceProperties.cpp`)."""
 OVER = "More than 48 KiB of shared memory"
-ABOUT = 0.5
+CONTRADICTED = "⚠ the counters contradict the arithmetic"
+CONTRADICTED_NOTE = ("⚠ The hardware's own theoretical occupancy differs from what the launch works out at, by more than half a point: trust the counters, and look for a limit "
+                     "that the trace does not record.")
+ABOUT = OCCUPANCY_POINTS
 """Points of a percentage that "about" allows (the claims' rule)."""
 
 NO_ARITHMETIC: dict[str, Case] = {
@@ -51,6 +55,12 @@ def check(kernel: ActivityFacts, facts: RunFacts) -> Check | None:
         return None
     # the field is rounded to a whole percent, so half a point is no difference
     return Check(source, reading, abs(reading - kernel.occupancy.theoretical) <= ABOUT + 1e-6)
+
+
+def achieved(kernel: ActivityFacts | None) -> Percent | None:
+    """Occupancy on average while the kernel ran, counted; `None` without counters."""
+    value = kernel.counters.achieved_pct if kernel and kernel.counters else None
+    return None if value is None else Percent(value)
 
 
 def comparable(kernel: ActivityFacts, facts: RunFacts) -> bool:
@@ -90,12 +100,12 @@ def kernels_table(facts: RunFacts) -> tuple[Table, ...]:
                 titles.append(variant.title)
     if not groups:
         return ()
-    heads = columns("Variants", "Kernel", "#Registers", "#Threads", "#Shared memory", "#Resident warps", "#Arithmetic", "#Profiler", "#Counters", "Limited by", "Why they differ")
+    heads = columns("Variants", "Kernel", "#Registers", "#Threads", "#Shared memory", "#Resident warps", "#Arithmetic", "#Profiler", "#Counters", "#Achieved", "Limited by", "Why they differ")
     note = (f"{OVER}: the profiler reckons with the default limit of {Count(DEFAULT_LIMIT)} B per block, so no block of a kernel that opted in to more seems to fit, "
             "and it shows 0.")
     rows = tuple(_kernel_row(titles, kernel) for kernel, titles in groups.values())
-    notes = (*((note,) if any(row[-1] == OVER for row in rows) else ()), *_published(facts))
-    return (Table(heads, rows, caption="Theoretical occupancy of every kernel, from the launch, from the profiler's field and from hardware counters.", notes=notes),)
+    notes = (*((note,) if any(row[-1] == OVER for row in rows) else ()), *((CONTRADICTED_NOTE,) if any(row[-1] == CONTRADICTED for row in rows) else ()), *_published(facts))
+    return (Table(heads, rows, caption="Occupancy of every kernel: theoretical from the launch, from the profiler's field and from hardware counters, and achieved.", notes=notes),)
 
 
 def _published(facts: RunFacts) -> tuple[str, ...]:
@@ -115,8 +125,8 @@ def _kernel_row(titles: list[str], kernel: ActivityFacts) -> tuple[object, ...]:
             f"{resident.resident_warps} of {resident.max_warps}" if resident else None,
             Percent(resident.theoretical) if resident else None,
             None if kernel.profiler_occupancy is None else Percent(kernel.profiler_occupancy),
-            Percent(counted.theoretical_pct) if counted and counted.theoretical_pct is not None else None,
-            listed(resident.limiters) if resident else None, OVER if false_zero else kernel.occupancy_why)
+            Percent(counted.theoretical_pct) if counted and counted.theoretical_pct is not None else None, achieved(kernel),
+            listed(resident.limiters) if resident else None, CONTRADICTED if occupancy_disagrees(kernel) else OVER if false_zero else kernel.occupancy_why)
 
 
 def _count(value: int | None) -> Count | None:

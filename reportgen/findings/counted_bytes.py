@@ -1,0 +1,71 @@
+"""Requested bytes beside counted ones: what sentences say where a run has hardware counters."""
+
+from __future__ import annotations
+
+from typing import Sequence
+
+from ..facts import ActivityFacts, VariantFacts
+from ..facts.traffic import activity_dram_bytes, forward_traffic
+from ..units import Bytes, Percent, listed
+from .base import Because
+from .bounds import AGREEMENT, WORTH_NAMING, Bound, apart, counted_share, percent, requested
+
+LIMIT = Percent(100 * AGREEMENT)
+NEAR = 0.001
+"""Shares closer than this read alike."""
+
+COUNTED = (
+    Because("inplace_dram", "Counted by the hardware, {inplace_dram} cross DRAM in naive in place, where its steps ask for {inplace_asked}."),
+    Because("math_dram", "Counted by the hardware, {math_dram} cross DRAM in SDPA math, where its steps ask for {math_asked}."),
+    Because("apart_below", "Fewer bytes were counted than the steps ask for, by more than a tenth, in {apart_below}: the cache still holds what was written a moment before, "
+                           "and what a step writes may leave the cache after its end."),
+    Because("apart_above", "More bytes were counted than the steps ask for, by more than a tenth, in {apart_above}: what is read more than once, or lines that an earlier step "
+                           "had left in the cache and that leave it now."),
+    Because("confirmed", "In every step that takes a hundredth of the time or more, counted and requested bytes agree within {confirmed}."),
+)
+ON_THE_LINE = (
+    Because("inplace_by_count", "By counted bytes alone, whose writes are lower bounds, {inplace_by_count} of naive in place would be HBM-bound instead of {inplace_hbm}: an activity lies close to the line."),
+    Because("math_by_count", "By counted bytes alone, whose writes are lower bounds, {math_by_count} of SDPA math would be HBM-bound instead of {math_hbm}: an activity lies close to the line."),
+)
+"""Caveats: what the choice between confirmed model and count changes."""
+
+
+def counted_args(inplace: tuple[VariantFacts, tuple[Bound, ...]], math: tuple[VariantFacts, tuple[Bound, ...]]) -> dict[str, object]:
+    """Arguments of `COUNTED` and `ON_THE_LINE`; all of them `None` where nothing was counted."""
+    args: dict[str, object] = {}
+    found: list[tuple[str, ActivityFacts]] = []
+    for prefix, (variant, bounds) in (("inplace", inplace), ("math", math)):
+        traffic = forward_traffic(variant)
+        asked = [requested(activity) for activity in variant.activities]
+        args[f"{prefix}_dram"] = None if traffic is None else Bytes(traffic.total)
+        args[f"{prefix}_asked"] = "an unknown number" if None in asked else Bytes(sum(value for value in asked if value))
+        args[f"{prefix}_by_count"] = _by_count(bounds)
+        found += [(variant.title, activity) for activity in variant.activities if traffic is not None and _weighty(activity, variant)]
+    below = [(title, a) for title, a in found if apart(a) and (activity_dram_bytes(a) or 0) < (requested(a) or 0)]
+    above = [(title, a) for title, a in found if apart(a) and (title, a) not in below]
+    args |= {"apart_below": by_role(below), "apart_above": by_role(above), "confirmed": LIMIT if found and not below and not above else None}
+    return args
+
+
+def _weighty(activity: ActivityFacts, variant: VariantFacts) -> bool:
+    """Whether the activities of this role that disagree take enough time to be named."""
+    total = sum(a.duration for a in variant.activities)
+    alike = [a for a in variant.activities if a.role == activity.role and apart(a) == apart(activity)]
+    return sum(a.duration for a in alike) >= WORTH_NAMING * total
+
+
+def by_role(found: Sequence[tuple[str, ActivityFacts]]) -> str | None:
+    """`cast of SDPA math (144 MiB requested, 61.3 MiB counted)`, one per variant and role."""
+    groups: dict[tuple[str, str], list[ActivityFacts]] = {}
+    for title, activity in found:
+        groups.setdefault((title, activity.role), []).append(activity)
+    return listed([f"{role} of {title} ({Bytes(sum(requested(a) or 0 for a in alike))} requested, {Bytes(sum(activity_dram_bytes(a) or 0 for a in alike))} counted)"
+                   for (title, role), alike in groups.items()]) or None
+
+
+def _by_count(bounds: Sequence[Bound]) -> Percent | None:
+    """The HBM-bound share by counted bytes alone, where it differs from the one that decides."""
+    counted = counted_share(bounds)
+    total = sum(one.activity.duration for one in bounds)
+    deciding = sum(one.activity.duration for one in bounds if one.limit == "HBM") / total if total else 0.0
+    return None if counted is None or abs(counted - deciding) < NEAR else percent(counted)
