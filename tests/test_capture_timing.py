@@ -108,3 +108,11 @@ def test_a_terminal_has_one_line_that_renews_itself():
     assert screen.getvalue().split("\r")[2] == "timing: sdpa_flash, round 1 of 3 (about 3 s left)"
     assert "\n" not in screen.getvalue()
     assert screen.getvalue().endswith("\r")
+
+
+def test_each_variant_makes_the_first_call_of_some_process():
+    six = ("a", "b", "c", "d", "e", "f")
+    orders = [rounds.first_order(six, process) for process in range(7)]
+    assert [order[0] for order in orders] == ["a", "b", "c", "d", "e", "f", "a"]
+    assert all(sorted(order) == list(six) for order in orders)
+    assert rounds.first_order((), 3) == []

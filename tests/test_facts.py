@@ -10,6 +10,8 @@ from reportgen import run as run_room
 from reportgen.facts import counters as counters_room
 from reportgen.facts.build import typical_forwards
 from reportgen.facts.caveats import run_caveats
+from reportgen.noise import Noise, save
+from reportgen.statistics import Estimate
 from reportgen.trace import Activity, Forward, Launch
 
 RECORDED = Path(__file__).resolve().parent.parent / "docs" / "runs" / "nvidia-h200" / "article"
@@ -93,3 +95,23 @@ def test_traces_that_failed_are_no_reason_to_say_that_there_is_no_gpu_lane():
     built = facts_room.build(replace(recorded, variants=without))
     assert built.has_gpu_lane
     assert built.variants["naive"].kernels is None
+
+
+def test_the_first_call_of_a_process_is_told_from_one_after_others():
+    """Process 0 began with naive and took 80 ms; in process 1 it came after others and took 1 ms."""
+    recorded = run_room.load(RECORDED)
+    naive = replace(recorded.variants["naive"], samples={"first_call": Estimate((0.08, 0.001))})
+    run = replace(recorded, variants={"naive": naive}, protocol={"first_call_order": [["naive", "sdpa_math"], ["sdpa_math", "naive"]]})
+    built = facts_room.build(run).variants["naive"]
+    assert built.first_call_alone == 0.08
+    assert (built.first_call.low, built.first_call.high) == (0.001, 0.08)
+    assert facts_room.build(replace(run, protocol={})).variants["naive"].first_call_alone is None
+
+
+def test_each_quantity_has_its_own_floor_where_one_was_taken(tmp_path):
+    recorded = run_room.load(RECORDED)
+    noise = Noise(6, 15, recorded.software, recorded.settings, {"naive": {"gpu_time": 0.001, "host_time": 0.25}})
+    save(noise, tmp_path)
+    built = facts_room.build(replace(recorded, path=tmp_path, clocks={}, variants={}))
+    assert built.floor_of("host_time") == 0.25
+    assert built.floor_of("gpu_time") == 0.001

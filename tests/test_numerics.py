@@ -108,3 +108,11 @@ class TestOperands:
 
 def test_a_cpu_has_no_peak_memory_count() -> None:
     assert memory.peak(stand_in(rounded), "cpu", TINY) is None
+
+
+def test_an_infinite_row_is_not_called_finite():
+    """Zeros, other finite values, infinities and NaN are four outcomes."""
+    assert numerics._kind(torch.tensor([0.0, 0.0])) == "zeros"
+    assert numerics._kind(torch.tensor([0.0, 1.5])) == "other"
+    assert numerics._kind(torch.tensor([1.0, float("inf")])) == "infinite"
+    assert numerics._kind(torch.tensor([float("inf"), float("nan")])) == "nan"

@@ -135,6 +135,7 @@ def protocol(plan: rounds.Plan, timed: Timed, method: str) -> dict[str, Any]:
         "calls_per_host_block": {name: count["host_time"] for name, count in forwards.items()},
         "input_sets": first["input_sets"],
         "warmed_first": first["warmed"],
+        "first_call_order": [process["first_order"] for process in timed.processes],
         "settle_seconds": plan.settle_seconds,
         "settled": {name: sum(note["settled"] for note in timed.notes(name)) for name in forwards},
         "new_shape": inputs.new_shape(plan.workload).to_json(),

@@ -142,13 +142,22 @@ def _host_memory() -> int | None:
         return None
 
 
+INFINITY_CACHE_BYTES = {"gfx942": 256 * 2**20, "gfx950": 256 * 2**20}
+"""What lies behind the L2 of these GPUs and ROCm does not report; AMD, CDNA 3 white paper."""
+
+
 def last_level_cache(device: str) -> int | None:
     """Bytes of the GPU's L2, or of the CPU's largest cache; `None` where nobody tells."""
     if not operands.is_gpu(device):
         return cpu_cache(Path("/sys/devices/system/cpu/cpu0/cache"))
     import torch
 
-    size = getattr(torch.cuda.get_device_properties(device), "L2_cache_size", None)
+    properties = torch.cuda.get_device_properties(device)
+    if torch.version.hip:
+        architecture = str(getattr(properties, "gcnArchName", "")).split(":")[0]
+        if architecture in INFINITY_CACHE_BYTES:
+            return INFINITY_CACHE_BYTES[architecture]
+    size = getattr(properties, "L2_cache_size", None)
     return size or (None if torch.version.hip else libraries.l2_cache_bytes(device))
 
 

@@ -73,4 +73,6 @@ def masked_row(variant: Any, device: str, workload: Workload) -> dict[str, Any]:
 def _kind(out: Any) -> str:
     if bool(out.isnan().any()):
         return "nan"
+    if bool(out.isinf().any()):
+        return "infinite"
     return "zeros" if not bool(out.any()) else "other"

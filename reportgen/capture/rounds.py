@@ -58,13 +58,25 @@ def order(variants: Sequence[str], process: int, turn: int) -> list[str]:
     return shuffled
 
 
+def first_order(variants: Sequence[str], process: int) -> list[str]:
+    """The order of the first calls: each variant in its turn goes first in a process, the others are shuffled.
+
+    Variants share library code that only the first of them loads, so a first call after others and
+    one before all others are two quantities; with as many processes as variants each has both.
+    """
+    if not variants:
+        return []
+    leader = variants[process % len(variants)]
+    return [leader, *(name for name in order(variants, process, 0) if name != leader)]
+
+
 def measure(report: Report, plan: Plan) -> dict[str, Any]:
     """Runs one timing process.
 
     Returns:
         `samples` (variant → quantity → seconds: the median of this process), `failures` (variant →
         status and reason), `notes` (variant → timer, note, forwards, settled), `chains`, `clocks`,
-        `warmed` and `input_sets`.
+        `first_order` (the order of the first calls), `warmed` and `input_sets`.
 
     Raises:
         Poisoned: a variant left the device unusable; the last `report.at` names it.
@@ -114,10 +126,11 @@ class _Process:
         self.inputs = inputs.make(plan.device, workload, sets or 1)
         self.bench.synchronize()
         self._lap("libraries and inputs")
-        self._each("first call", 0, self._first_calls)
+        first = first_order(self._alive(), plan.process)
+        self._each("first call", first, self._first_calls)
         with _undisturbed(plan.device):
-            self._each("preparing", 1, lambda variant: self._prepare(variant, sets))
-            self._each("warming up", 2, self._settle)
+            self._each("preparing", self._turn(1), lambda variant: self._prepare(variant, sets))
+            self._each("warming up", self._turn(2), self._settle)
             values = self._rounds()
             chains = self._chains() if plan.chains else None
             self._lap("chains")
@@ -132,6 +145,7 @@ class _Process:
             "phases": self.phases,
             "clocks": self.clocks,
             "clocks_reason": self.sampler.reason,
+            "first_order": first,
             "warmed": warmed,
             "input_sets": sets,
             "threads": torch.get_num_threads(),
@@ -140,9 +154,12 @@ class _Process:
     def _alive(self) -> list[str]:
         return [name for name in self.variants if name not in self.failures]
 
-    def _each(self, phase: str, turn: int, work: Any) -> None:
-        """Every variant that is still alive, in this turn's order; a failure costs that variant only."""
-        for name in order(self._alive(), self.plan.process, turn):
+    def _turn(self, number: int) -> list[str]:
+        return order(self._alive(), self.plan.process, number)
+
+    def _each(self, phase: str, names: Sequence[str], work: Any) -> None:
+        """These variants one after another; a failure costs that variant only."""
+        for name in names:
             self.report.at(name, phase)
             variant = self.variants[name]
             with listening() as heard, variant.pinned():
@@ -159,7 +176,7 @@ class _Process:
         for turn in range(self.plan.rounds):
             if turn and time.perf_counter() - self.began > self.plan.patience_seconds:
                 break
-            self._each("rounds", 3 + turn, lambda variant: self._round(variant, values[variant.id]))
+            self._each("rounds", self._turn(3 + turn), lambda variant: self._round(variant, values[variant.id]))
             self.rounds_done = turn + 1
         return values
 
@@ -185,12 +202,14 @@ class _Process:
             found["first_call_new_shape"] = self._one_call(variant, other)
 
     def _one_call(self, variant: Variant, given: inputs.Inputs) -> float:
+        """Seconds until the call returns, as host time has it; what it queued is waited for afterwards."""
         arguments = given.arguments(0)
         self.bench.synchronize()
         began = time.perf_counter()
         variant.bare(*arguments)
+        seconds = time.perf_counter() - began
         self.bench.synchronize()
-        return time.perf_counter() - began
+        return seconds
 
     def _prepare(self, variant: Variant, sets: int | None) -> None:
         def call(turn: int) -> Any:

@@ -239,15 +239,17 @@ class GpuBench:
         self.synchronize()
         return graph
 
-    def _replay(self, graph: Any, count: int) -> Block:
+    def _replay(self, graph: Any, count: int, replays: int = 1) -> Block:
+        """Seconds per forward of a graph of `count`, replayed back to back behind a sleep."""
         def block() -> float:
             start, end = self._events()
             self._sleep(0.0005)  # the graph is queued before the first event passes
             start.record()
-            graph.replay()
+            for _ in range(replays):
+                graph.replay()
             end.record()
             end.synchronize()
-            return start.elapsed_time(end) / 1000 / count
+            return start.elapsed_time(end) / 1000 / (count * replays)
         return block
 
     def _queued(self, call: Call, count: int, host_seconds: float) -> float | None:
@@ -298,10 +300,13 @@ class GpuBench:
         return block
 
     def chain(self, step: Callable[[Any], Any], first: Any, layers: int, fill: int = 24) -> Block:
-        """Seconds for `layers` forwards, each fed with the one before; short chains fill a graph by repetition."""
+        """Seconds for `layers` forwards, each fed with the one before.
+
+        One graph holds one chain. A short chain is replayed often enough between the events that
+        each block holds `fill` forwards.
+        """
         chains = max(1, fill // layers)
-        graph = self._capture(lambda turn: _through(step, first, layers), chains)
-        return self._replay(graph, chains)
+        return self._replay(self._capture(lambda turn: _through(step, first, layers), 1), 1, chains)
 
     def _events(self) -> tuple[Any, Any]:
         event = self._torch.cuda.Event

@@ -60,7 +60,7 @@ class Ceilings:
 class MaskedRow:
     """What came out for a query row whose every key is masked.
 
-    outcome: `nan`, `zeros`, `other` (finite, not all zero), `refused`, or `takes-no-mask`
+    outcome: `nan`, `infinite`, `zeros`, `other` (finite, not all zero), `refused`, or `takes-no-mask`
     reason: torch's words where it refused
     backend_ran: the SDPA op that was pinned really ran; `None` where it does not apply
     """
