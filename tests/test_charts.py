@@ -150,3 +150,15 @@ def test_each_variant_has_one_colour_everywhere() -> None:
     """Seven variants, seven colours: none shared."""
     colours = [fill for fill, _ in style.VARIANTS.values()]
     assert len(set(colours)) == len(colours) == 7
+
+
+def test_a_ceilings_name_makes_way_for_a_point() -> None:
+    """A mark just above the lower ceiling's right end: the name goes below its line; the other name stays above."""
+    from reportgen.charts.roofline import roofline
+
+    def sides(intensity: float) -> list[str]:
+        data = {"ceiling_bytes": 4e12, "ceilings_flop": [("bf16 matmul", 8e14), ("FP32 matmul", 5e13)], "points": [("flash", "sdpa_flash", intensity, 6e13)]}
+        return [text.get_va() for text in roofline(data).axes[0].texts]
+
+    assert sides(400.0) == ["bottom", "top"]
+    assert sides(5.0) == ["bottom", "bottom"]

@@ -188,7 +188,7 @@ def test_occupancy_shows_every_step_then_the_profilers_field() -> None:
 
 def test_a_variant_that_failed_shows_its_reason_and_costs_only_itself() -> None:
     files = rendered(unavailable(facts("h200"), "sdpa_cudnn", "cuDNN says <no> | sorry"))
-    assert "No results on NVIDIA H200. SDPA cuDNN: unavailable. cuDNN says &lt;no&gt; | sorry" in files["variants/sdpa_cudnn.md"]
+    assert "No results on NVIDIA H200. SDPA cuDNN (unavailable): cuDNN says &lt;no&gt; | sorry." in files["variants/sdpa_cudnn.md"]
     assert "SDPA flash is the fastest here" in files["index.md"]
 
 
@@ -347,11 +347,11 @@ def test_one_reason_for_many_claims_is_said_once() -> None:
     """A CPU run: most claims lack a GPU lane; a sentence that stands behind several claims is one row, without the badge's words."""
     run = facts("cpu")
     (group,) = [g for g in board.board(site.build([run], run.slot, _real()), run, "index.md") if g.verdict == "not measurable"]
-    reasons = [str(row[0]) for row in group.table.rows]
+    reasons = [str(row[1]) for row in group.table.rows]
     assert len(reasons) == len(set(reasons)) < int(group.claims.split()[0])
     assert not any(reason.startswith("Not measurable:") for reason in reasons)
-    lane = next(row for row in group.table.rows if str(row[0]) == "This run's trace has no GPU lane, so there is nothing to count.")
-    assert str(lane[1]).count("<br>") >= 3
+    lane = next(row for row in group.table.rows if str(row[1]) == "This run's trace has no GPU lane, so there is nothing to count.")
+    assert str(lane[0]).count("<br>") >= 3
 
 
 def test_the_tally_leaves_out_what_did_not_happen() -> None:
@@ -365,6 +365,12 @@ def test_a_caveat_of_several_claims_is_said_once() -> None:
     page = pages.render_facts([run], run.slot)["findings/hidden-memcpy.md"]
     caveat = "Judged on another workload than the article's"
     assert page.count(caveat) == 1 and f"> **Caveat, for several of these.** {caveat}" in page
+
+
+def test_a_caveat_of_many_findings_is_said_at_the_top_of_a_runs_page_alone() -> None:
+    run = facts("cpu")
+    page = pages.render_facts([run], run.slot)[f"runs/{run.slot}/findings.md"]
+    assert page.count("Judged on another workload than the article's") == 1 and page.index("Judged on another workload") < page.index("\n## ")
 
 
 def test_a_claims_anchor_stands_in_the_table_of_verdicts() -> None:
@@ -399,9 +405,15 @@ def test_columns_without_a_value_are_left_out_and_named() -> None:
     assert summaries.without_empty(kept, "Nothing in: {}.") == kept
 
 
+def test_without_a_gpu_lane_a_sentence_stands_for_the_counts() -> None:
+    page = rendered(facts("cpu"))[f"runs/{facts('cpu').slot}/index.md"]
+    assert "This run's trace has no GPU lane, so there are no kernels to count." in page and "| Variant | Predicted |" not in page
+    assert summaries.counts_missing(facts("h200")) == ""
+
+
 def test_variants_that_share_a_reason_share_a_sentence() -> None:
     run = unavailable(unavailable(facts("h200"), "sdpa_cudnn", "No backend."), "sdpa_efficient", "No backend.")
-    assert summaries.why_nots(run) == ("SDPA efficient and SDPA cuDNN: unavailable. No backend.",)
+    assert summaries.why_nots(run) == ("SDPA efficient and SDPA cuDNN (unavailable): No backend.",)
 
 
 def test_kernel_names_lead_with_a_list_and_show_what_is_unknown() -> None:

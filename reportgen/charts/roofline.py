@@ -30,7 +30,7 @@ def roofline(data: Any) -> Figure:
     ax.set_xlim(left, right)
     ax.set_ylim(low, high)
     ax.plot([left, max(rates) / slope], [slope * left, max(rates)], color=style.INK, linewidth=2)
-    _ceilings(ax, ceilings, slope, right)
+    _ceilings(ax, ceilings, slope, right, [(p[2], p[3]) for p in points])
     _axis(ax)
     key = figure.add_axes((0, 0, 1, 1), zorder=5)
     height = figure.get_figheight() * 72
@@ -46,10 +46,19 @@ def roofline(data: Any) -> Figure:
     return figure
 
 
-def _ceilings(ax: Any, ceilings: list[tuple[str, float]], slope: float, right: float) -> None:
+def _ceilings(ax: Any, ceilings: list[tuple[str, float]], slope: float, right: float, points: list[tuple[float, float]]) -> None:
     for name, value in ceilings:
         ax.plot([value / slope, right], [value, value], color=style.INK, linewidth=2)
-        ax.text(right, value * 1.12, name, fontsize=style.SMALL, color=style.INK, ha="right", va="bottom")
+        above = not _covered(ax, name, value, right, points)
+        ax.text(right, value * (1.12 if above else 1 / 1.12), name, fontsize=style.SMALL, color=style.INK, ha="right", va="bottom" if above else "top")
+
+
+def _covered(ax: Any, name: str, value: float, right: float, points: list[tuple[float, float]]) -> bool:
+    """True if a point's mark would lie on the name written above its ceiling, at the right."""
+    (left, _), (low, high) = ax.get_xlim(), ax.get_ylim()
+    across, up = (style.WIDTH - 92 - style.MARGIN) / math.log10(right / left), PLOT / math.log10(high / low)
+    width = style.text_width(name, style.SMALL)
+    return any(math.log10(right / x) * across < width + 12 and -8 < math.log10(y / value) * up < 30 for x, y in points)
 
 
 def _rate(value: float) -> str:
@@ -69,4 +78,5 @@ def _axis(ax: Any) -> None:
     ax.yaxis.set_minor_locator(NullLocator())
     ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: style.tick(10.0 ** round(math.log10(value)))))
     ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _rate(10.0 ** round(math.log10(value)))))
+    ax.tick_params(axis="x", pad=12)
     ax.set_xlabel("FLOP per byte (arithmetic intensity)", fontsize=style.SMALL, color=style.MUTED, labelpad=8)

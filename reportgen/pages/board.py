@@ -52,7 +52,7 @@ def _by_reason(rows: list[tuple[Linked, str]]) -> Table:
     reasons: dict[str, list[Linked]] = {}
     for statement, headline in rows:
         reasons.setdefault(headline, []).append(statement)
-    return Table(columns("Why it cannot be said here", "The article says"), tuple((Sentence(reason), Lines(tuple(map(str, statements)))) for reason, statements in reasons.items()))
+    return Table(columns("The article says", "Why that cannot be said here"), tuple((Lines(tuple(map(str, statements))), Sentence(reason)) for reason, statements in reasons.items()))
 
 
 def tally(site: Site, facts: RunFacts) -> str:

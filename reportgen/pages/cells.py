@@ -55,6 +55,16 @@ class Lines:
 
 
 @dataclass(frozen=True)
+class Marked:
+    """Markdown of our own making."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
 class Anchored:
     """A sentence that other pages link to."""
 

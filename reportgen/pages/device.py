@@ -25,7 +25,7 @@ def render(site: Site, facts: RunFacts) -> str:
     picture = pictures.overview(facts)
     return page("device.md.j2", at, facts=facts, device=device_name(facts), workload=facts.workload.describe(), environment=environment(facts),
                 settings=settings(facts), overview=site.chart(facts, picture, at) if picture else "",
-                kernel_counts=summaries.kernel_counts(facts), slowdown=summaries.slowdown(facts), cpu_bill=summaries.cpu_bill(facts),
+                kernel_counts=summaries.kernel_counts(facts), counts_missing=summaries.counts_missing(facts), slowdown=summaries.slowdown(facts), cpu_bill=summaries.cpu_bill(facts),
                 occupancy=summaries.occupancy_steps(facts), occupancy_missing=summaries.occupancy_missing(facts), numbers=summaries.numbers(facts),
                 training=summaries.training(facts), board=board.board(site, facts, at), tally=board.tally(site, facts), integrity=integrity(facts),
                 ceilings=ceilings(facts), clocks=clocks(facts), phases=phases(facts), noise=noise.table(facts, facts.extras.get("noise")), downloads=downloads(facts),

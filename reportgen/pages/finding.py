@@ -39,14 +39,17 @@ def said(site: Site, facts: RunFacts, finding: Finding) -> list[Said]:
     return [Said(claim, site.outcomes[facts.slot][claim.id]) for claim in finding.claims]
 
 
-def evidence(site: Site, facts: RunFacts, finding: Finding, at: str) -> str:
-    """The verdicts at a glance, the picture, the tables, then what stands behind each verdict, as Markdown for the page `at`."""
+def evidence(site: Site, facts: RunFacts, finding: Finding, at: str, above: tuple[str, ...] = ()) -> str:
+    """The verdicts at a glance, the picture, the tables, then what stands behind each verdict, as Markdown for the page `at`.
+
+    Caveats `above` have been said already.
+    """
     shown = site.evidence[facts.slot][finding.slug]
     charts = [site.chart(facts, _named(chart, finding), at) for chart in shown.charts]
     items = said(site, facts, finding)
     shared = [caveat for caveat, times in Counter(c for item in items for c in item.outcome.caveats).items() if times > 1]
-    details = [(item, [c for c in item.outcome.caveats if c not in shared]) for item in items]
-    return page("evidence.md.j2", at, verdicts=verdicts(items), tables=shown.tables, charts=charts, shared=shared, alone=len(items) == 1,
+    details = [(item, [c for c in item.outcome.caveats if c not in shared and c not in above]) for item in items]
+    return page("evidence.md.j2", at, verdicts=verdicts(items), tables=shown.tables, charts=charts, shared=[c for c in shared if c not in above], alone=len(items) == 1,
                 details=[(item, own) for item, own in details if item.outcome.because or own]).strip("\n")
 
 
@@ -79,5 +82,12 @@ def others(site: Site, finding: Finding) -> Table | None:
 def of_run(site: Site, facts: RunFacts) -> str:
     """`runs/<slot>/findings.md`: every finding's evidence on this run."""
     at = f"runs/{facts.slot}/findings.md"
-    sections = [(finding, evidence(site, facts, finding, at), advice(site, facts, finding)) for finding in site.findings]
-    return page("run_findings.md.j2", at, device=device_name(facts), sections=sections, workload=facts.workload)
+    throughout = _throughout(site, facts)
+    sections = [(finding, evidence(site, facts, finding, at, throughout), advice(site, facts, finding)) for finding in site.findings]
+    return page("run_findings.md.j2", at, device=device_name(facts), sections=sections, workload=facts.workload, throughout=throughout)
+
+
+def _throughout(site: Site, facts: RunFacts) -> tuple[str, ...]:
+    """The caveats that more than three findings share: the page says them once, at its top."""
+    counted = Counter(caveat for finding in site.findings for caveat in {c for item in said(site, facts, finding) for c in item.outcome.caveats})
+    return tuple(sorted(caveat for caveat, times in counted.items() if times > 3))

@@ -24,7 +24,7 @@ def index(site: Site) -> str:
     sentences = [text for text in (lead.wall(facts), lead.cpu_cost(facts), lead.first_call(facts), lead.default_backend(facts)) if text]
     return page("index.md.j2", INDEX, site=site, device=device_name(facts), folder=f"runs/{facts.slot}/index.md", introduction=lead.introduction(facts),
                 winner=lead.winner(facts), glance=glance.table(facts), sentences=sentences, advice=lead.advice(site, facts), overview=site.chart(facts, picture, INDEX) if picture else "",
-                kernel_counts=summaries.kernel_counts(facts), slowdown=summaries.slowdown(facts), cpu_bill=summaries.cpu_bill(facts),
+                kernel_counts=summaries.kernel_counts(facts), counts_missing=summaries.counts_missing(facts), slowdown=summaries.slowdown(facts), cpu_bill=summaries.cpu_bill(facts),
                 occupancy=summaries.occupancy_steps(facts), occupancy_missing=summaries.occupancy_missing(facts), board=board.board(site, facts, INDEX),
                 tally=board.tally(site, facts), devices=board.devices(site))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..kernel_names import UNKNOWN, KernelName
 from ..tables import Code, Link, Table, code, columns
-from .cells import Lines, Sentence
+from .cells import Marked, Sentence
 from .environment import page
 from .site import Site
 
@@ -25,8 +25,8 @@ def render(site: Site) -> str:
     for name in sorted(seen, key=lambda n: (seen[n][0].family.lower(), n)):
         decoded, where = seen[name]
         families.setdefault(decoded.family, []).append((decoded, list(where.values()), parts(decoded)))
-        unknown = [Code(part.text) for part in decoded.parts if part.meaning == UNKNOWN]
-        overview.append((Code(decoded.short), decoded.family, decoded.tensor_cores, Lines(tuple(code(part.name) for part in unknown)) if unknown else "none"))
+        unknown = [code(part.text) for part in decoded.parts if part.meaning == UNKNOWN]
+        overview.append((Code(decoded.short), decoded.family, decoded.tensor_cores, Marked(" ".join(unknown)) if unknown else "none"))
     table = Table(columns("Name, shortened", "Family", "Tensor Cores", "Parts that nobody explains"), tuple(overview))
     return page("kernel_names.md.j2", PATH, families=families, overview=table, long=LONG)
 

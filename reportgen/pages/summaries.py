@@ -42,6 +42,13 @@ def kernel_counts(facts: RunFacts) -> Table:
                  "GPU activities of one forward: what the code lets one expect, what the article's trace showed, and what this device's trace shows.", notes))
 
 
+def counts_missing(facts: RunFacts) -> str:
+    """Why there is no table of kernel counts on this run; empty where there is one."""
+    if any(variant.kernels is not None for variant in facts.variants.values()):
+        return ""
+    return "This run's trace has no GPU lane, so there are no kernels to count."
+
+
 def slowdown(facts: RunFacts) -> Table:
     """Math against naive in place, process by process, beside the article's ratio."""
     rows: list[tuple[object, ...]] = []
@@ -196,7 +203,9 @@ def why_not(variant: VariantFacts | None) -> str:
         return "This run was recorded before one of these variants was added."
     if variant.status == RECORDED_BEFORE:
         return sentence(f"{variant.title}: {variant.reason}.")
-    return sentence(f"{variant.title}: {variant.status}. {variant.reason or ''}")
+    if not variant.reason:
+        return sentence(f"{variant.title}: {variant.status}.")
+    return sentence(f"{variant.title} ({variant.status}): {variant.reason}{'' if variant.reason[-1] in '.!?' else '.'}")
 
 
 def why_nots(facts: RunFacts) -> tuple[str, ...]:
