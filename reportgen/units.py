@@ -89,6 +89,8 @@ class Flop(_Float):
     """A number of floating-point operations (a count, not a rate)."""
 
     def __str__(self) -> str:
+        if self == 0:
+            return "0 FLOP"
         return _scaled(float(self) / 1e6, 1000.0, ("MFLOP", "GFLOP", "TFLOP"))
 
 
@@ -136,6 +138,34 @@ def text(value: object) -> str:
     if isinstance(value, int) and not isinstance(value, Count):
         return format(value, ",")
     return str(value)
+
+
+def difference(larger: float, smaller: float) -> tuple[str, str, str]:
+    """Two durations in seconds and what lies between them, in one unit and rounded so that they add up as printed.
+
+    >>> difference(0.0010548, 0.0009283)
+    ('1,055 µs', '928 µs', '127 µs')
+    """
+    gap = larger - smaller
+    if gap == 0:
+        return str(Seconds(larger)), str(Seconds(smaller)), str(Seconds(0))
+    size, unit = next(((size, unit) for size, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")) if abs(gap) >= size), (1e-9, "ns"))
+    decimals = max(0, 2 - math.floor(math.log10(abs(gap) / size)))
+    first, second = (round(value / size, decimals) for value in (larger, smaller))
+    return tuple(f"{value:,.{decimals}f} {unit}" for value in (first, second, first - second))  # type: ignore[return-value]
+
+
+def extent(low: float, high: float) -> str:
+    """Two durations in seconds as a range, the unit said once where both share it.
+
+    >>> extent(0.0661, 0.1028), extent(0.0009, 0.0011)
+    ('66.1 to 103 ms', '900 µs to 1.10 ms')
+    """
+    first, second = str(Seconds(low)), str(Seconds(high))
+    number, unit = first.split(" ")
+    if first == second:
+        return first
+    return f"{number} to {second}" if second.endswith(f" {unit}") else f"{first} to {second}"
 
 
 def listed(names: list[str] | tuple[str, ...], last: str = "and") -> str:

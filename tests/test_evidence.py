@@ -10,6 +10,7 @@ from builders import DEVICES, facts, failed, no_lane, unavailable, variant, with
 from reportgen import charts, tables
 from reportgen.facts import SIX
 from reportgen.findings import FINDINGS, outcomes
+from reportgen.findings.base import refusal
 
 BARE = dict(gpu_time=None, gpu_time_cold=None, wall_time=None, host_time=None, profiled_host_time=None, first_call=None, first_call_new_shape=None,
             peak_memory_bytes=None, relative_error=None, masked_row=None, training=None, integrity=None)
@@ -64,6 +65,20 @@ def test_tables_say_what_they_show_and_charts_state_numbers(finding):
     assert shown.tables and shown.charts
     assert all(table.caption for table in shown.tables)
     assert all(any(digit.isdigit() for digit in chart.alt) for chart in shown.charts)
+
+
+@pytest.mark.parametrize("heard, said", [
+    ("No available kernel. Aborting execution. Memory efficient kernel not used because:. Memory Efficient attention has been runtime disabled. Flash attention kernel not used "
+     "because:. Flash Attention does not support non-null attn_mask. cuDNN attention kernel not used because:. cuDNN attention has been runtime disabled.",
+     "No available kernel. Aborting execution. Flash Attention does not support non-null attn_mask"),
+    ("No viable backend for scaled_dot_product_attention was found. This is likely due to turning off both the math kernel and the fused kernels.",
+     "No viable backend for scaled_dot_product_attention was found"),
+    ("Flash attention has been runtime disabled.", "Flash attention has been runtime disabled"),
+    ("out of memory", "out of memory"),
+])
+def test_a_refusal_is_told_without_the_echo_of_its_pin(heard, said):
+    """Whoever pins one backend disables the others: torch says so each time, and it explains nothing."""
+    assert refusal(heard) == said
 
 
 def test_chart_names_are_unique_within_a_run():

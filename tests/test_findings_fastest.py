@@ -243,7 +243,8 @@ def test_a_wrong_op_decides_though_another_backend_did_not_run():
 
 def test_the_unpinned_choice_is_said_only_where_it_was_probed():
     assert evaluate(CLAIMS["sdpa-pin"], facts()).because == (
-        "Unpinned, this torch picks cuDNN for this shape: `aten::_scaled_dot_product_cudnn_attention` appears in the trace.",)
+        "Unpinned, this torch picks cuDNN for this shape without a mask of one's own and without gradients (torch 2.11.0+cu130 and cuDNN 9.19.0): "
+        "`aten::_scaled_dot_product_cudnn_attention` is what it dispatches.",)
     assert evaluate(CLAIMS["sdpa-pin"], probes(facts(), default_backend=None)).because == ()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import string
 from dataclasses import dataclass, field
 from typing import Any, Callable, Literal, Mapping
@@ -24,13 +25,16 @@ class Because:
 
 @dataclass(frozen=True)
 class Case:
-    """One way a claim can come out. Sentences are `str.format` texts over the rule's arguments."""
+    """One way a claim can come out. Sentences are `str.format` texts over the rule's arguments.
+
+    advice: one text, or sentences of which those are said whose fact is there
+    """
 
     verdict: Verdict
     headline: str
     because: tuple[Because, ...] = ()
     caveats: tuple[Because, ...] = ()
-    advice: str = ""
+    advice: str | tuple[Because, ...] = ""
 
 
 @dataclass(frozen=True)
@@ -128,8 +132,8 @@ def evaluate(claim: Claim, facts: RunFacts) -> Outcome:
     def said(causes: tuple[Because, ...]) -> tuple[str, ...]:
         return tuple(fill(cause.sentence, args) for cause in causes if args.get(cause.needs) not in (None, False, (), ""))
 
-    return Outcome(claim.id, case.verdict, decision.case, fill(case.headline, args), said(case.because),
-                   said(case.caveats), fill(case.advice, args), args)
+    advice = fill(case.advice, args) if isinstance(case.advice, str) else " ".join(said(case.advice))
+    return Outcome(claim.id, case.verdict, decision.case, fill(case.headline, args), said(case.because), said(case.caveats), advice, args)
 
 
 class _Formatter(string.Formatter):
@@ -160,7 +164,7 @@ def missing_variant(facts: RunFacts, *names: str) -> Decision | None:
         if variant is None:
             return decide("unavailable", missing=name, reason="recorded before this variant was added")
         if not variant.ok:
-            return decide("unavailable", missing=variant.title, reason=(variant.reason or variant.status).rstrip("."))
+            return decide("unavailable", missing=variant.title, reason=refusal(variant.reason or variant.status))
     return None
 
 
@@ -175,6 +179,21 @@ def not_recorded(facts: RunFacts, what: str) -> Decision:
         name, reason = next(iter(untimed.items()))
         return decide("recorded-before", why=f"the GPU time of {name} could not be taken ({reason.rstrip('.')})")
     return decide("recorded-before", why=f"this run was recorded before {what} was measured")
+
+
+_ECHO = re.compile(r"^(?:.* has been runtime disabled|This is likely due to turning off both the math kernel and the fused kernels)$", re.I)
+_OPENS = re.compile(r"^(.+?) (?:kernel )?not used because:$", re.I)
+
+
+def refusal(reason: str) -> str:
+    """torch's words for a refusal without what only echoes that one backend was pinned; no full stop at the end.
+
+    `No available kernel. … Flash attention kernel not used because:. <why>. cuDNN attention kernel not used
+    because:. cuDNN attention has been runtime disabled.` says no more than `No available kernel. … <why>`.
+    """
+    parts = [part.rstrip(".") for part in re.split(r"(?<=[.])\s+", reason.strip())]
+    kept = [part for part in parts if not _ECHO.match(part) and not _OPENS.match(part)]
+    return ". ".join(kept) or reason.rstrip(".")
 
 
 TRACED = ("a trace", "the list of CPU ops", "the CPU side of this variant's trace", "the GPU side of this variant's trace")

@@ -7,7 +7,7 @@ from ..facts import SIX, RunFacts, VariantFacts
 from ..tables import Code, Table, columns
 from ..units import Ratio, Seconds
 from .bar_charts import time_bars
-from .base import Chart, Evidence
+from .base import Chart, Evidence, refusal
 from .pinning import OWN_OPS, own_op
 from .rankings import Quantity, deciding, interval, measured, quickest, time_of
 
@@ -45,7 +45,7 @@ def _row(variant: VariantFacts, quantity: Quantity, best: float) -> tuple[object
     time, article = time_of(variant, quantity), published.of(variant.id, "gpu_time")
     return (variant.title, interval(variant.gpu_time), interval(variant.gpu_time_cold), interval(variant.wall_time),
             Ratio(time.median / best) if time else None, None if article is None else Seconds(article),
-            None if variant.ok else variant.reason or variant.status)
+            None if variant.ok else refusal(variant.reason or variant.status))
 
 
 def _pin_table(facts: RunFacts) -> tuple[Table, ...]:

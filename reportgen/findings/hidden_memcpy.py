@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ..facts import ActivityFacts, RunFacts, VariantFacts
-from ..statistics import compare
-from ..units import Bytes, BytesPerSecond, Count, Percent, Ratio, Seconds, listed, plural
+from ..statistics import MAGNITUDE_TOLERANCE, compare
+from ..units import Bytes, BytesPerSecond, Count, Percent, Ratio, Seconds, difference, listed, plural
 from .base import NO_GPU_LANE, NOT_RECORDED, UNAVAILABLE, Because, Case, Claim, Decision, Finding, decide, missing_variant, not_measurable, not_recorded
 from .hidden_memcpy_evidence import evidence
 from .inplace import AUTOGRAD_CASES, BOTH, IN_PLACE, MEMORY_CASES, OPS_CASES, autograd_rule, memory_rule, ops_rule
@@ -89,7 +89,7 @@ REMOVES_CASES: dict[str, Case] = {
     "removed-and-faster": Case(
         "holds",
         "In place the copy is gone, and a forward takes {saving} less GPU time: {inplace} instead of {naive} ({ratio}, all seven processes agree).",
-        because=(Because("expected", "The copy reads {bytes} and writes as many; at the {ceiling} that a plain copy reached in this run, that is {expected}. The saving is {share} of it."),),
+        because=(Because("expected", "The copy reads {bytes} and writes as many; at the {ceiling} that a plain copy reached in this run, that is {expected}. The saving is {share} of it{off}."),),
         caveats=(OTHER_SHAPE,),
         advice=IN_PLACE,
     ),
@@ -104,7 +104,7 @@ REMOVES_CASES: dict[str, Case] = {
         "differs",
         "In place the copy is gone, and yet a forward takes longer: {inplace} against {naive} ({ratio}).",
         caveats=(OTHER_SHAPE,),
-        advice="Compare the masking kernels of both variants in their traces: the one that works in place must have become slower.",
+        advice="Compare the masking kernels of both variants in their traces: the one that works in place may have become slower.",
     ),
     "copy-stays": Case(
         "differs",
@@ -125,14 +125,17 @@ def removes_rule(facts: RunFacts) -> Decision:
     copies = hidden_copies(naive)
     if not copies:
         return decide("no-copy")
-    found = compare(inplace.gpu_time, naive.gpu_time, facts.floor)
+    found = compare(inplace.gpu_time, naive.gpu_time, facts.floor_of("gpu_time"))
     saving = naive.gpu_time.median - inplace.gpu_time.median
-    args = {"naive": Seconds(naive.gpu_time.median), "inplace": Seconds(inplace.gpu_time.median), "saving": Seconds(saving),
+    args = {"naive": Seconds(naive.gpu_time.median), "inplace": Seconds(inplace.gpu_time.median),
             "ratio": Ratio(found.ratio.median), "low": Ratio(found.ratio.low), "high": Ratio(found.ratio.high),
             "threshold": Percent(100 * found.threshold), "other_workload": other_workload(facts), **_expected(facts, copies, saving)}
     if masking_copies(inplace):
         return decide("copy-stays", **args)
-    return decide({"first": "removed-and-faster", "tie": "removed-but-tie", "second": "removed-but-slower"}[found.winner], **args)
+    if found.winner == "first":
+        terms = dict(zip(("naive", "inplace", "saving"), difference(naive.gpu_time.median, inplace.gpu_time.median)))
+        return decide("removed-and-faster", **{**args, **terms})
+    return decide("removed-but-tie" if found.winner == "tie" else "removed-but-slower", **args)
 
 
 def _expected(facts: RunFacts, copies: tuple[ActivityFacts, ...], saving: float) -> dict[str, object]:
@@ -143,7 +146,8 @@ def _expected(facts: RunFacts, copies: tuple[ActivityFacts, ...], saving: float)
         return {}
     size = sum(size for size in sizes if size)
     expected = 2 * size / ceiling
-    return {"bytes": Bytes(size), "ceiling": BytesPerSecond(ceiling), "expected": Seconds(expected), "share": Percent(round(100 * saving / expected))}
+    off = "" if abs(saving / expected - 1) <= MAGNITUDE_TOLERANCE else f", {'more' if saving > expected else 'less'} than the copy explains"
+    return {"bytes": Bytes(size), "ceiling": BytesPerSecond(ceiling), "expected": Seconds(expected), "share": Percent(round(100 * saving / expected)), "off": off}
 
 
 FINDING = Finding(

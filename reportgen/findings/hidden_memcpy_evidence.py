@@ -7,7 +7,7 @@ from typing import Any
 from .. import published
 from ..facts import RunFacts, VariantFacts
 from ..tables import Code, Table, columns
-from ..units import Bytes, BytesPerSecond, Count, Percent, Seconds
+from ..units import Bytes, BytesPerSecond, Count, Percent, Seconds, difference
 from .bar_charts import time_bars
 from .base import Chart, Evidence
 from .masking import copied, hidden_copies, mask_ops, masking
@@ -48,10 +48,11 @@ def _saving(facts: RunFacts) -> list[Table]:
     if naive.gpu_time is None or inplace.gpu_time is None:
         return []
     saving = naive.gpu_time.median - inplace.gpu_time.median
+    out_of_place, in_place, saved = difference(naive.gpu_time.median, inplace.gpu_time.median)
     rows: list[tuple[object, ...]] = [
-        ("GPU time of a forward, out of place", Seconds(naive.gpu_time.median), "measured"),
-        ("GPU time of a forward, in place", Seconds(inplace.gpu_time.median), "measured"),
-        ("saved", Seconds(saving), "measured"),
+        ("GPU time of a forward, out of place", out_of_place, "measured"),
+        ("GPU time of a forward, in place", in_place, "measured"),
+        ("saved", saved, "measured"),
     ]
     sizes = [copied(copy) for copy in hidden_copies(naive)]
     if sizes and all(sizes):

@@ -18,8 +18,9 @@ OPS_CASES: dict[str, Case] = {
     "fewer": Case(
         "holds",
         "With {software}, the masking step dispatches {inplace} in place instead of {naive}.",
-        because=(Because("gone", "In place these fall away: {gone}."),),
-        caveats=(Because("profiled", "Under the profiler the step takes {profiled_inplace} instead of {profiled} on the CPU; the profiler itself is part of both."), OTHER_SHAPE),
+        because=(Because("gone", "In place these fall away: {gone}."),
+                 Because("profiled", "Under the profiler the step takes {profiled_inplace} instead of {profiled} on the CPU; the profiler itself is part of both.")),
+        caveats=(OTHER_SHAPE,),
         advice="Where the GPU waits for the CPU (small batches, short sequences), fewer dispatched ops shorten every forward; where it does not, they are free.",
     ),
     "same": Case("differs", "With {software}, the masking step dispatches as much in place as out of place: {inplace}.", caveats=(OTHER_SHAPE,)),
@@ -54,7 +55,7 @@ AUTOGRAD_CASES: dict[str, Case] = {
         "With {software}, masking in place is safe in this graph even with autograd: backward runs, and the gradients equal naive's. Elsewhere it may break; of a minimal graph torch says {message}.",
         because=(Because("safe", "Multiplying by a constant does not keep its result for the backward pass, so overwriting that result hurts nobody. `exp` keeps its result, so there autograd refuses."),),
         caveats=(OTHER_SHAPE,),
-        advice="In training code, ask what the op before keeps: overwrite only what nobody keeps. Autograd's version counter refuses rather than computing a wrong gradient.",
+        advice="In training code, ask what the op before keeps: overwrite only what nobody keeps. Autograd's version counter then refuses rather than computing a wrong gradient: for tensors that autograd saved, and not for changes through `.data`.",
     ),
     "refused-here": Case(
         "holds",
@@ -116,10 +117,11 @@ MEMORY_CASES: dict[str, Case] = {
     "same": Case(
         "differs",
         "In place saves no memory at the peak: both variants need {inplace} above their inputs for one forward.",
-        because=(Because("matrices", "That is room for {matrices} of {score} each and little more, and masking is not the only step that needs as many: scaling and softmax also hold their input and their output at once. "
-                                     "The peak is the highest of several equal steps, so lowering one leaves it."),),
+        because=(Because("matrices", "That is {matrices} of {score} and the output of {output}, to within 1 %: what the last matmul holds while the name `scores` still refers to the masked scores, "
+                                     "beside the weights. Masking is not where the peak is, so lowering it there changes nothing."),),
         caveats=(OTHER_SHAPE,),
-        advice="To lower the peak, every step that holds two score matrices must go, softmax included. A fused backend does that: it never stores the scores.",
+        advice=(Because("matrices", "Let go of the scores before the last matmul first: `del scores`, or give the weights the same name."),
+                Because("score", "Every step that holds two score matrices must go, softmax included: a fused backend does that, it never stores the scores.")),
     ),
     "larger": Case(
         "differs",
@@ -138,9 +140,11 @@ def memory_rule(facts: RunFacts) -> Decision:
     naive, inplace = (facts.variants[name].peak_memory_bytes for name in BOTH)
     if naive is None or inplace is None:
         return decide("not-counted") if facts.device.kind == "cpu" else not_recorded(facts, "peak memory")
-    matrices = naive // facts.workload.score_bytes
-    args = {"naive": Bytes(naive), "inplace": Bytes(inplace), "saving": Bytes(naive - inplace), "score": Bytes(facts.workload.score_bytes),
-            "matrices": plural(matrices, "score matrix", "score matrices") if matrices == 2 else None, "other_workload": other_workload(facts)}
+    score, output = facts.workload.score_bytes, facts.workload.operand_bytes // 4
+    # two score matrices alone must not fit as well, or the output's share could not be told
+    last_matmul = abs(naive - 2 * score - output) <= SAME_PEAK * naive < abs(naive - 2 * score)
+    args = {"naive": Bytes(naive), "inplace": Bytes(inplace), "saving": Bytes(naive - inplace), "score": Bytes(score), "output": Bytes(output),
+            "matrices": plural(2, "score matrix", "score matrices") if last_matmul else None, "other_workload": other_workload(facts)}
     if abs(naive - inplace) <= SAME_PEAK * naive:
         return decide("same", **args)
     return decide("smaller" if inplace < naive else "larger", **args)

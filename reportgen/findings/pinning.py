@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..facts import RunFacts, VariantFacts
 from ..units import listed, plural
-from .base import NOT_RECORDED, Because, Case, Decision, decide, not_measurable, not_recorded
+from .base import NOT_RECORDED, Because, Case, Decision, decide, not_measurable, not_recorded, refusal
 from .one_kernel import OTHER_SHAPE, other_workload, software
 
 OWN_OPS: dict[str, tuple[str, ...]] = {
@@ -16,7 +16,7 @@ OWN_OPS: dict[str, tuple[str, ...]] = {
 """Pinned variant → the op that only its backend dispatches; flash has another on the CPU."""
 
 _BACKENDS = {"cudnn": "cuDNN"}
-_DEFAULT = Because("default", "Unpinned, this torch picks {default} for this shape: {default_op} appears in the trace.")
+_DEFAULT = Because("default", "Unpinned, this torch picks {default} for this shape without a mask of one's own and without gradients ({software}): {default_op} is what it dispatches.")
 
 PIN_CASES: dict[str, Case] = {
     **NOT_RECORDED,
@@ -70,7 +70,7 @@ def _reason(facts: RunFacts, missing: list[str]) -> str:
     """torch's own words for the first, and how many more reasons there are."""
     reasons = list(dict.fromkeys((facts.variants[name].reason or facts.variants[name].status) if name in facts.variants else "recorded before this variant was added"
                                  for name in missing))
-    return reasons[0].rstrip(".") + (f"; and {plural(len(reasons) - 1, 'other reason')}" if len(reasons) > 1 else "")
+    return refusal(reasons[0]) + (f"; and {plural(len(reasons) - 1, 'other reason')}" if len(reasons) > 1 else "")
 
 
 def _default(facts: RunFacts) -> dict[str, object]:

@@ -7,7 +7,7 @@ from typing import Literal, Sequence
 
 from ..facts import RunFacts, VariantFacts
 from ..statistics import Estimate, compare
-from ..units import Seconds, listed
+from ..units import Seconds, extent, listed
 
 Quantity = Literal["gpu_time", "gpu_time_cold", "wall_time", "host_time", "profiled_host_time", "first_call", "first_call_new_shape"]
 
@@ -46,7 +46,7 @@ def standing(facts: RunFacts, name: str, against: Sequence[str], quantity: Quant
     for other in measured(facts, against, quantity):
         if other.id != name:
             theirs = time_of(other, quantity)
-            sides[compare(own, theirs, facts.floor).winner].append(other)  # type: ignore[arg-type]
+            sides[compare(own, theirs, facts.floor_of(quantity)).winner].append(other)  # type: ignore[arg-type]
     return Standing(tuple(sides["first"]), tuple(sides["second"]), tuple(sides["tie"]))
 
 
@@ -69,6 +69,11 @@ def order(facts: RunFacts, names: Sequence[str], quantity: Quantity) -> tuple[Va
 def said(variants: Sequence[VariantFacts], quantity: Quantity) -> str:
     """`SDPA flash 93.2 µs, SDPA cuDNN 59.1 µs and …`, medians in the order given."""
     return listed([f"{variant.title} {Seconds(time_of(variant, quantity).median)}" for variant in variants])  # type: ignore[union-attr]
+
+
+def ranges(variants: Sequence[VariantFacts], quantity: Quantity) -> str:
+    """`SDPA flash 2.45 to 3.96 ms and SDPA cuDNN 66.1 to 103 ms`: smallest to largest, where a median would say too much."""
+    return listed([f"{variant.title} {extent(time.low, time.high)}" for variant in variants if (time := time_of(variant, quantity))])
 
 
 def interval(time: Estimate | None) -> str | None:
