@@ -162,3 +162,8 @@ def test_a_ceilings_name_makes_way_for_a_point() -> None:
 
     assert sides(400.0) == ["bottom", "top"]
     assert sides(5.0) == ["bottom", "bottom"]
+
+
+def test_a_count_has_no_decimals_and_a_time_keeps_three_figures() -> None:
+    assert "7 activities" in texts("stacked", {"labels": ["Naive"], "series": [("as predicted", [5]), ("seen", [2])], "unit": "activities"})
+    assert "7.00 µs" in texts("stacked", {"labels": ["Naive"], "series": [("matmul", [5.0]), ("copy", [2.0])], "unit": "µs"})

@@ -18,7 +18,8 @@ from reportgen import pages
 from reportgen.facts import RunFacts, VariantFacts
 from reportgen.findings.base import Because, Case, Chart, Claim, Evidence, Finding, decide
 from reportgen.pages import board, compare, device, front, glance, lead, navigation, site, summaries, tree
-from reportgen.pages.cells import dims, heading, sentence
+from reportgen.pages import variant as variant_page
+from reportgen.pages.cells import dims, heading, sentence, signed
 from reportgen.pages.environment import environment
 from reportgen.tables import Code, Table, columns, markdown
 from reportgen.units import Seconds
@@ -451,6 +452,32 @@ def test_a_misspelt_name_in_a_template_is_an_error() -> None:
 
     with pytest.raises(UndefinedError, match="'nothing' is undefined"):
         environment().from_string("{{ nothing }}").render()
+
+
+def test_small_changes_have_no_sign_and_torchs_lines_read_as_one_text() -> None:
+    assert (signed(1.26), signed(-0.04), signed(-2.0)) == ("+1.3 %", "0.0 %", "-2.0 %")
+    assert sentence("Flash not used because:. It takes no mask.") == "Flash not used because: It takes no mask."
+
+
+def test_the_exercise_does_not_give_the_prediction_away() -> None:
+    """Above the fold stands what computes; the file's PREDICTION comes with the trace."""
+    source = 'PREDICTION = (("matmul", "all"),)\n\n\ndef forward(q):\n    return q\n'
+    page = rendered(variant(facts("h200"), "naive", source=source))["variants/naive.md"]
+    above, _, below = page.partition("<details")
+    assert "def forward" in above and "PREDICTION" not in above and "PREDICTION" in below
+    assert variant_page.computation('T = 1\nPREDICTION = ()\n\n\ndef forward(q):\n    return q\n') == "def forward(q):\n    return q"
+    assert variant_page.computation("forward = other\n") == "forward = other"
+
+
+def test_every_term_of_the_glossary_can_be_linked() -> None:
+    """Each entry has an anchor of its own, and each link to the glossary meets one."""
+    files = {name: text for name, text in pages.render_facts([facts("h200")], facts("h200").slot).items() if isinstance(text, str)}
+    glossary = files["glossary.md"]
+    anchors = re.findall(r'<a id="([\w-]+)"></a>\*\*', glossary)
+    assert len(anchors) == len(set(anchors)) > 40
+    assert not re.search(r"^\*\*", glossary, re.M)
+    linked = {anchor for text in files.values() for anchor in re.findall(r"glossary\.md#([\w-]+)", text)}
+    assert linked and linked <= set(anchors)
 
 
 # Writing and checking --------------------------------------------------------------------------

@@ -136,11 +136,11 @@ def decade(value: float, up: bool) -> float:
 
 
 def number(value: float, unit: str = "") -> str:
-    """A value as `units` prints it, with its unit as given."""
+    """A value as `units` prints it, with its unit as given; a count has no decimals."""
     from ..units import significant
 
     space = "" if unit in ("", "×") else " "
-    return f"{significant(value)}{space}{unit}"
+    return f"{value:,}{space}{unit}" if isinstance(value, int) else f"{significant(value)}{space}{unit}"
 
 
 def tick(value: float) -> str:

@@ -87,7 +87,8 @@ def said(outcome: Outcome) -> str:
 
 def sentence(text: str) -> str:
     """Free text (a headline, torch's own words) as prose that no renderer takes for markup; `code` stays code."""
-    parts = re.split(r"(`[^`]+`)", " ".join(text.split()))
+    # torch ends a line with a colon; joined to one text, a full stop came after it
+    parts = re.split(r"(`[^`]+`)", re.sub(r":\.(?=\s|$)", ":", " ".join(text.split())))
     return "".join(code(part[1:-1]) if part.startswith("`") and len(part) > 2 else _plain(part) for part in parts)
 
 
@@ -116,6 +117,11 @@ def interval(value: Estimate | None) -> str:
 def ratio_interval(value: Estimate) -> str:
     """`2.77 (2.75 to 2.79)`."""
     return f"{significant(value.median)} ({significant(value.low)} to {significant(value.high)})"
+
+
+def signed(percent: float) -> str:
+    """`+1.3 %`; what rounds to nothing has no sign."""
+    return f"{percent:+.1f} %" if round(percent, 1) else "0.0 %"
 
 
 def dims(value: tuple[int, ...] | None) -> str | None:

@@ -10,7 +10,7 @@ from ..statistics import Estimate
 from ..tables import Code, Link, Table, columns
 from ..units import Bytes, BytesPerSecond, Count, FlopPerSecond, Percent, Seconds, significant
 from . import board, pictures, summaries
-from .cells import Sentence
+from .cells import Sentence, signed
 from .environment import page
 from .site import Site, device_name
 
@@ -87,7 +87,7 @@ def integrity(facts: RunFacts) -> Table:
         apis = ", ".join(f"{api} {n}" for api, n in sorted(box.launch_apis.items())) or None
         timing = None
         if v.gpu_time is not None and v.trace_gpu_time:
-            timing = f"{(v.trace_gpu_time / v.gpu_time.median - 1) * 100:+.1f} %"
+            timing = signed(100 * (v.trace_gpu_time / v.gpu_time.median - 1))
         rows.append((Link(v.title, f"variants/{v.id}.md"), leaked, box.launches_without_activity, box.dropped_forwards, differing, apis, v.timer, timing))
     return Table(columns("Variant", "GPU activities outside the forwards", "#Launches without an activity", "#Forwards set aside", "Forwards that differ",
                          "Host calls that launched", "GPU timer", "#Trace against timer"), tuple(rows))

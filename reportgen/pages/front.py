@@ -7,7 +7,7 @@ from ..diff import example
 from ..facts import RunFacts, VariantFacts
 from ..tables import Table, columns
 from . import board, glance, lead, pictures, summaries
-from .cells import sentence, us
+from .cells import sentence, signed, us
 from .environment import page
 from .site import Site, device_name, software
 
@@ -67,7 +67,7 @@ def calls(facts: RunFacts) -> Table:
 def cold(facts: RunFacts) -> Table:
     rows = []
     for v in _shown(facts):
-        change = f"{(v.gpu_time_cold.median / v.gpu_time.median - 1) * 100:+.1f} %" if v.gpu_time and v.gpu_time_cold else None
+        change = signed(100 * (v.gpu_time_cold.median / v.gpu_time.median - 1)) if v.gpu_time and v.gpu_time_cold else None
         rows.append((summaries.variant_link(v), us(v.gpu_time), us(v.gpu_time_cold), change))
     return Table(columns("Variant", "#Hot (µs)", "#Cold (µs)", "#Change"), tuple(rows))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import variants
 
 from ..facts import ActivityFacts, RunFacts, VariantFacts
@@ -10,7 +12,7 @@ from ..units import Percent
 from . import pictures, summaries
 from .cells import dims, us
 from .environment import page
-from .names import parts
+from .names import LONG, parts
 from .site import Site, device_name
 
 
@@ -23,11 +25,17 @@ def render(site: Site, name: str) -> str:
     facts, at = site.featured, path(name)
     variant = facts.variants[name]
     picture = pictures.lanes(variant)
-    return page("variant.md.j2", at, variant=variant, changed=changed(name), device=device_name(facts), folder=f"runs/{facts.slot}/index.md",
+    return page("variant.md.j2", at, variant=variant, code=computation(variant.source), long=LONG, changed=changed(name), device=device_name(facts), folder=f"runs/{facts.slot}/index.md",
                 trace=f"runs/{facts.slot}/{variant.trace_file}" if variant.trace_file else None,
                 prediction=prediction(variant), lanes=site.chart(facts, picture, at) if picture else "", activities=activities(variant),
                 names=[(a.short, a.decoded, parts(a.decoded)) for a in distinct(variant)], whys=whys(variant),
                 numbers=numbers(variant), others=others(site, name))
+
+
+def computation(source: str) -> str:
+    """The part of a variant's file that computes, from its first function on: what stands before it gives the prediction away."""
+    start = re.search(r"^(?:@|def )", source, re.M)
+    return source[start.start():].strip() if start else source.strip()
 
 
 def changed(name: str) -> str:
