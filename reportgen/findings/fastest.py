@@ -5,28 +5,38 @@ from __future__ import annotations
 from ..facts import SIX, ActivityFacts, RunFacts, VariantFacts
 from ..statistics import Estimate, compare
 from ..tables import code
-from ..units import Flop, Ratio, Seconds, listed
+from ..units import Flop, Ratio, Seconds, extent, listed, significant
 from .base import NOT_RECORDED, UNAVAILABLE, Because, Case, Claim, Decision, Finding, decide, missing_variant, not_measurable, not_recorded
 from .fastest_evidence import evidence
 from .one_kernel import OTHER_SHAPE, main_kernel, other_workload, software
-from .pinning import PIN_CASES, pin_rule
+from .pinning import BACKENDS, PIN_CASES, pin_rule
 from .rankings import Quantity, deciding, measured, order, quickest, said, standing, time_of
 
 FLASH = "sdpa_flash"
 _CAVEATS = (
     Because("absent", "Not in the race, because they did not run here: {absent}."),
-    Because("cold", "With cold caches the order at the front is another: {cold} has the smallest median there."),
-    Because("wall", "In an eager loop, launching included, {wall} has the smallest median wall time: {wall_times}."),
+    Because("cold", "With cold caches {cold} is ahead of {first}: {cold_times}."),
+    Because("wall", "In an eager loop, launching included, {wall} is ahead of {first}: {wall_times}."),
+    Because("front_ties", "{winner} is not told apart from {front_ties}."),
     OTHER_SHAPE,
 )
 _SHARED = "Time your own shapes before you pin one: the order of backends depends on the sequence length, the head dimension and the library versions."
+_ADVICE = (
+    Because("by_default", "Leave `scaled_dot_product_attention` unpinned for this shape: without a mask of one's own and without gradients, torch picks {winner} by itself ({software})."),
+    Because("instead_of", "Pin the winner for this shape (`sdpa_kernel({winner_pin})`) and check that its accuracy suits you: unpinned, torch picks {instead_of} ({software}, without a mask of one's own and without gradients)."),
+    Because("unprobed", "Pin the winner for this shape (`sdpa_kernel({winner_pin})`), unless your trace shows that an unpinned call gets it anyway: this run did not try."),
+    Because("unpinnable", "No pin reaches the winner: {winner} is written in torch operations. Call it in place of `scaled_dot_product_attention` for this shape, if you can pay for the memory that it needs."),
+    Because("earned_after", "At a shape not seen before, the first call of {winner} takes {new_shape} longer than that of {runner_up}: it takes {earned_after} calls at that shape to earn this back, "
+                            "so with many shapes {many_shapes}."),
+    Because("quantity", _SHARED),
+)
 
 FASTEST_CASES: dict[str, Case] = {
     **UNAVAILABLE,
     "flash-wins": Case(
         "holds",
         "Flash is the fastest by {quantity}, with {software}: {flash_time} per forward; next comes {next} with {next_time} ({ratio}).",
-        caveats=_CAVEATS, advice="Leave `scaled_dot_product_attention` unpinned if it picks flash for you, else pin `SDPBackend.FLASH_ATTENTION`. " + _SHARED),
+        caveats=_CAVEATS, advice=_ADVICE),
     "other-wins": Case(
         "differs",
         "Flash is not the fastest by {quantity}, with {software}: {winner} takes {winner_time} per forward, flash {flash_time} ({ratio}).",
@@ -34,7 +44,7 @@ FASTEST_CASES: dict[str, Case] = {
                                                "and that read shared memory directly; flash's kernel is FlashAttention-2, written for the older `mma.sync` of a single warp."),
                  Because("also", "Not alone: {also} beats flash too."),
                  Because("winner_flop", "Counted on Tensor Cores: {winner_flop} in the winner's kernel, {flash_flop} in flash's.")),
-        caveats=_CAVEATS, advice="Pin the winner for this shape (`sdpa_kernel({winner_pin})`) and check that its accuracy suits you. " + _SHARED),
+        caveats=_CAVEATS, advice=_ADVICE),
     "tie": Case(
         "within noise",
         "Whether flash is the fastest by {quantity} cannot be told, with {software}: it ties with {ties} at {flash_time} per forward.",
@@ -62,10 +72,11 @@ def fastest_rule(facts: RunFacts) -> Decision:
             "ties": listed([f"{v.title} ({Seconds(time_of(v, quantity).median)})" for v in place.ties]),  # type: ignore[union-attr]
             "other_workload": other_workload(facts), **_other_winners(facts, quantity)}
     if place.faster:
-        return decide("other-wins", **args, **_winner(flash, place.faster, quantity))
+        winner = min(place.faster, key=lambda variant: time_of(variant, quantity).median)  # type: ignore[union-attr]
+        return decide("other-wins", **args, **_winner(flash, winner, place.faster, quantity), **_what_to_pin(facts, winner, quantity))
     if place.ties:
         return decide("tie", **args)
-    return decide("flash-wins", **args, **_next(own, place.slower, quantity))
+    return decide("flash-wins", **args, **_next(own, place.slower, quantity), **_what_to_pin(facts, flash, quantity))
 
 
 def _next(own: Estimate, slower: tuple[VariantFacts, ...], quantity: Quantity) -> dict[str, object]:
@@ -74,17 +85,50 @@ def _next(own: Estimate, slower: tuple[VariantFacts, ...], quantity: Quantity) -
     return {"next": second.title, "next_time": Seconds(time.median), "ratio": _ratio(time, own)}  # type: ignore[union-attr]
 
 
-def _winner(flash: VariantFacts, faster: tuple[VariantFacts, ...], quantity: Quantity) -> dict[str, object]:
+def _winner(flash: VariantFacts, winner: VariantFacts, faster: tuple[VariantFacts, ...], quantity: Quantity) -> dict[str, object]:
     """The quickest of those that beat flash, and what the two kernels show of why."""
-    winner = min(faster, key=lambda variant: time_of(variant, quantity).median)  # type: ignore[union-attr]
     time, own = time_of(winner, quantity), time_of(flash, quantity)
     kernel, beaten = main_kernel(winner), main_kernel(flash)
     names_wgmma = bool(kernel and kernel.decoded and any("wgmma" in part.text for part in kernel.decoded.parts))
     is_fa2 = bool(beaten and beaten.decoded and beaten.decoded.family.startswith("FlashAttention-2"))
-    return {"winner": winner.title, "winner_time": Seconds(time.median), "ratio": _ratio(own, time),  # type: ignore[union-attr]
+    return {"winner_time": Seconds(time.median), "ratio": _ratio(own, time),  # type: ignore[union-attr]
             "winner_kernel": code(kernel.short) if kernel else None, "winner_instruction": names_wgmma and is_fa2,
-            "also": listed([v.title for v in faster if v is not winner]), **_counted(kernel, beaten),
-            "winner_pin": PINS.get(winner.id, "SDPBackend.MATH")}
+            "also": listed([v.title for v in faster if v is not winner]), **_counted(kernel, beaten)}
+
+
+def _what_to_pin(facts: RunFacts, winner: VariantFacts, quantity: Quantity) -> dict[str, object]:
+    """What an unpinned call gets, whether a pin reaches the winner, and when its plans have paid for themselves."""
+    default = (facts.probes.get("default_backend") or {}).get("name")
+    pin = PINS.get(winner.id)
+    return {"winner": winner.title, "winner_pin": pin, "by_default": winner.id == f"sdpa_{default}", "unpinnable": pin is None,
+            "instead_of": BACKENDS.get(default, default) if pin and default and winner.id != f"sdpa_{default}" else None,
+            "unprobed": pin is not None and not default, "front_ties": listed([v.title for v in standing(facts, winner.id, SIX, quantity).ties]),
+            **_earned_back(facts, winner, quantity)}
+
+
+FEW_CALLS = 10
+"""A new shape that is paid for within so many calls is not worth a sentence."""
+
+
+def _earned_back(facts: RunFacts, winner: VariantFacts, quantity: Quantity) -> dict[str, object]:
+    """Calls at one shape after which the winner's lead over the next has paid for its dearer first call there.
+
+    Process by process: (its first call at a new shape − the next one's) ÷ what it saves per call.
+    """
+    beaten = standing(facts, winner.id, SIX, quantity).slower
+    runner_up = quickest(facts, [variant.id for variant in facts.six if variant is not winner], quantity)
+    if runner_up is None or runner_up not in beaten or not winner.first_call_new_shape or not runner_up.first_call_new_shape:
+        return {"earned_after": None}
+    extra = [a - b for a, b in zip(winner.first_call_new_shape.samples, runner_up.first_call_new_shape.samples)]
+    saved = [b - a for a, b in zip(time_of(winner, quantity).samples, time_of(runner_up, quantity).samples)]  # type: ignore[union-attr]
+    calls = [more / less for more, less in zip(extra, saved)]
+    if min(extra) <= 0 or min(calls) < FEW_CALLS:
+        return {"earned_after": None}
+    pin = PINS.get(runner_up.id)
+    few = "round the lengths up to a few"
+    low, high = (significant(number, 2) for number in (min(calls), max(calls)))
+    return {"earned_after": low if low == high else f"{low} to {high}", "new_shape": extent(min(extra), max(extra)), "runner_up": runner_up.title,
+            "many_shapes": f"pin {runner_up.title} (`{pin}`) or {few}" if pin else few}
 
 
 def _ratio(slow: Estimate | None, fast: Estimate | None) -> Ratio:
@@ -100,15 +144,15 @@ def _counted(winner: ActivityFacts | None, flash: ActivityFacts | None) -> dict[
 
 
 def _other_winners(facts: RunFacts, quantity: Quantity) -> dict[str, object]:
-    """Who leads by another clock, where that is somebody else; and who did not run."""
+    """Who leads by another clock, where that is somebody else beyond noise; and who did not run."""
     first = quickest(facts, SIX, quantity)
-    out: dict[str, object] = {"absent": listed([v.title for v in facts.six if not v.ok]), "cold": None, "wall": None}
-    for name, other in (("cold", "gpu_time_cold"), ("wall", "wall_time")):
-        leader = quickest(facts, SIX, other)  # type: ignore[arg-type]
-        if other != quantity and leader and first and leader.id != first.id:
-            out[name] = leader.title
-    if out["wall"]:
-        out["wall_times"] = said(order(facts, SIX, "wall_time")[:3], "wall_time")
+    out: dict[str, object] = {"absent": listed([v.title for v in facts.six if not v.ok]), "first": first.title if first else None}
+    clocks: tuple[tuple[str, Quantity], ...] = (("cold", "gpu_time_cold"), ("wall", "wall_time"))
+    for name, other in clocks:
+        leader = quickest(facts, SIX, other)
+        ahead = other != quantity and leader and first and first in standing(facts, leader.id, [first.id], other).slower
+        out[name] = leader.title if ahead and leader else None
+        out[f"{name}_times"] = said(order(facts, SIX, other)[:3], other)
     return out
 
 

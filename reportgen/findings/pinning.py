@@ -15,7 +15,7 @@ OWN_OPS: dict[str, tuple[str, ...]] = {
 }
 """Pinned variant → the op that only its backend dispatches; flash has another on the CPU."""
 
-_BACKENDS = {"cudnn": "cuDNN"}
+BACKENDS = {"cudnn": "cuDNN"}
 _DEFAULT = Because("default", "Unpinned, this torch picks {default} for this shape without a mask of one's own and without gradients ({software}): {default_op} is what it dispatches.")
 
 PIN_CASES: dict[str, Case] = {
@@ -76,4 +76,4 @@ def _reason(facts: RunFacts, missing: list[str]) -> str:
 def _default(facts: RunFacts) -> dict[str, object]:
     probe = facts.probes.get("default_backend") or {}
     known = probe.get("name") and probe.get("op")
-    return {"default": _BACKENDS.get(probe.get("name"), probe.get("name")) if known else None, "default_op": f"`{probe.get('op')}`" if known else None}
+    return {"default": BACKENDS.get(probe.get("name"), probe.get("name")) if known else None, "default_op": f"`{probe.get('op')}`" if known else None}
