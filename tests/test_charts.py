@@ -166,4 +166,17 @@ def test_a_ceilings_name_makes_way_for_a_point() -> None:
 
 def test_a_count_has_no_decimals_and_a_time_keeps_three_figures() -> None:
     assert "7 activities" in texts("stacked", {"labels": ["Naive"], "series": [("as predicted", [5]), ("seen", [2])], "unit": "activities"})
+    assert "15 ops" in texts("bars", {"labels": ["SDPA flash"], "values": [15.0], "unit": "ops"})
     assert "7.00 µs" in texts("stacked", {"labels": ["Naive"], "series": [("matmul", [5.0]), ("copy", [2.0])], "unit": "µs"})
+
+
+def test_a_long_values_text_stays_inside_the_picture() -> None:
+    """The longest bar ends where its text still fits: `3.82 thousandths` is wider than the usual room."""
+    from reportgen.charts.bars import bars
+
+    figure = bars({"labels": ["Naive", "SDPA math"], "values": [3.82, 1.6], "unit": "thousandths"})
+    (value,) = [text for text in figure.axes[0].texts if text.get_text() == "3.82 thousandths"]
+    assert value.get_position()[0] + style.text_width(value.get_text()) * 1.12 <= style.WIDTH
+    wide = bars({"labels": ["Naive"], "values": [4.0], "unit": "thousandths"})
+    (end,) = [text for text in wide.axes[0].texts if text.get_text() == "4.00 thousandths"]
+    assert end.get_position()[0] + style.text_width(end.get_text()) * 1.12 <= style.WIDTH

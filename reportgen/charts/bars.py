@@ -34,7 +34,8 @@ def _rows(data: Any, mark: Callable[..., None]) -> Figure:
     ax = style.paper(figure)
     known = [v for v in [*values, *low, *high, *reference] if v is not None and math.isfinite(v)]
     logarithmic = bool(data.get("log")) and all(v > 0 for v in known) and bool(known)
-    place = _scale(known, logarithmic, mark is _dot)
+    said = [style.number(value, str(data.get("unit", ""))) for value in values if value is not None]
+    place = _scale(known, logarithmic, mark is _dot, _room(said))
     if has_reference:
         _reference_key(ax, str(data.get("reference_label") or "the article (A100)"), 20)
     _grid(ax, place, top, top + ROW * len(labels), str(data.get("unit", "")))
@@ -55,9 +56,9 @@ def _rows(data: Any, mark: Callable[..., None]) -> Figure:
 class _Place:
     """Maps a value to px between the left margin and the room that the value's text needs."""
 
-    def __init__(self, start: float, end: float, logarithmic: bool) -> None:
+    def __init__(self, start: float, end: float, logarithmic: bool, room: float) -> None:
         self.start, self.end, self.logarithmic = start, end, logarithmic
-        self.left, self.width = float(style.MARGIN), style.WIDTH - 2 * style.MARGIN - VALUE_ROOM
+        self.left, self.width = float(style.MARGIN), style.WIDTH - 2 * style.MARGIN - room
 
     def __call__(self, value: float) -> float:
         if self.logarithmic:
@@ -73,13 +74,19 @@ class _Place:
         return [self.start * 10.0**i for i in range(0, decades + 1, max(1, decades // 4))]
 
 
-def _scale(known: list[float], logarithmic: bool, tight: bool) -> _Place:
+def _room(said: list[str]) -> float:
+    """Room for the longest value's text, in steps, so that another digit does not move every bar."""
+    widest = max((style.text_width(text) * 1.12 for text in said), default=0.0)
+    return max(VALUE_ROOM, 20 * math.ceil((widest + 24) / 20))
+
+
+def _scale(known: list[float], logarithmic: bool, tight: bool, room: float) -> _Place:
     if not known:
-        return _Place(0.0, 1.0, False)
+        return _Place(0.0, 1.0, False, room)
     if logarithmic:
         start, end = style.decade(min(known), up=False), style.decade(max(known), up=True)
-        return _Place(start / 10 if not tight and start == min(known) else start, end if end > start else start * 10, True)
-    return _Place(0.0, style.step_above(max(known)), False)
+        return _Place(start / 10 if not tight and start == min(known) else start, end if end > start else start * 10, True, room)
+    return _Place(0.0, style.step_above(max(known)), False, room)
 
 
 def _grid(ax: Axes, place: _Place, top: float, bottom: float, unit: str) -> None:

@@ -16,7 +16,7 @@ VALUE_ROOM = 110
 def stacked(data: Any) -> Figure:
     """One bar per label; the parts keep the order and colours of `series`; the total is at the end."""
     labels = [str(label) for label in data["labels"]]
-    series = [(str(name), [v or 0 for v in values]) for name, values in data["series"]]
+    series = [(str(name), [float(v or 0) for v in values]) for name, values in data["series"]]
     unit = str(data.get("unit", ""))
     looks = [style.SERIES[index % len(style.SERIES)] for index in range(len(series))]
     entries = [(name, *look) for (name, _), look in zip(series, looks)]

@@ -135,12 +135,17 @@ def decade(value: float, up: bool) -> float:
     return 10.0 ** (math.ceil(math.log10(value) - 1e-9) if up else math.floor(math.log10(value) + 1e-9))
 
 
+COUNTS = ("activities", "kernels", "ops")
+"""Units that are things, not measures."""
+
+
 def number(value: float, unit: str = "") -> str:
     """A value as `units` prints it, with its unit as given; a count has no decimals."""
     from ..units import significant
 
     space = "" if unit in ("", "×") else " "
-    return f"{value:,}{space}{unit}" if isinstance(value, int) else f"{significant(value)}{space}{unit}"
+    counted = unit in COUNTS and float(value).is_integer()
+    return f"{int(value):,}{space}{unit}" if counted else f"{significant(value)}{space}{unit}"
 
 
 def tick(value: float) -> str:

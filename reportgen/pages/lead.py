@@ -27,6 +27,12 @@ def ranked(facts: RunFacts, quantity: str) -> list[tuple[VariantFacts, Estimate]
     return sorted(known, key=lambda pair: pair[1].median)
 
 
+def fastest(facts: RunFacts) -> list[VariantFacts]:
+    """The fastest of the six by the decisive quantity, and those that cannot be told apart from it."""
+    order = ranked(facts, decisive(facts))
+    return [v for index, (v, time) in enumerate(order) if index == 0 or compare(order[0][1], time, facts.floor).winner == "tie"]
+
+
 def winner(facts: RunFacts) -> str:
     """Which implementation is fastest, and how far the next and the naive one are behind."""
     quantity = decisive(facts)
@@ -36,9 +42,9 @@ def winner(facts: RunFacts) -> str:
     name, (best, least) = QUANTITIES[quantity], order[0]
     if len(order) == 1:
         return f"Only **{best.title}** ran here: {Seconds(least.median)} of {name} per forward."
-    ties = [v.title for v, time in order[1:] if compare(least, time, facts.floor).winner == "tie"]
-    if ties:
-        first = f"**{listed([best.title, *ties])}** are the fastest here and cannot be told apart: {Seconds(least.median)} of {name} per forward."
+    alike = [v.title for v in fastest(facts)]
+    if len(alike) > 1:
+        first = f"**{listed(alike)}** are the fastest here and cannot be told apart: {Seconds(least.median)} of {name} per forward."
     else:
         second, time = order[1]
         first = (f"**{best.title} is the fastest here**: {Seconds(least.median)} of {name} per forward. "

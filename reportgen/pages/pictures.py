@@ -6,7 +6,7 @@ from .. import published
 from ..facts import OpFacts, RunFacts, VariantFacts
 from ..findings.base import Chart
 from ..units import Seconds, listed, plural
-from .lead import QUANTITIES, decisive
+from .lead import QUANTITIES, decisive, fastest
 from .site import device_name
 from .summaries import published_workload
 
@@ -29,7 +29,9 @@ def overview(facts: RunFacts) -> Chart | None:
     times = listed([f"{v.title} {Seconds(t.median)}" for v, t in known])
     name = QUANTITIES[quantity]
     caption = f"{name[0].upper()}{name[1:]} of one forward; whiskers, where wide enough to be seen, span the processes."
-    return Chart("overview", "bars", data, f"{name} of one forward on {device_name(facts)}: {times}.", caption)
+    best = listed([v.title for v in fastest(facts)])
+    return Chart("overview", "bars", data, f"{best} {'is' if len(fastest(facts)) == 1 else 'are'} the fastest of the six on {device_name(facts)}. "
+                                           f"{name[:1].upper()}{name[1:]} of one forward: {times}.", caption)
 
 
 def lanes(variant: VariantFacts) -> Chart | None:
