@@ -103,9 +103,9 @@ def test_adding_up_has_borders_at_fifteen_percent(part, case):
 
 def test_the_saving_is_put_into_proportion():
     assert outcome("saving-accumulates", facts()).because == (
-        "The 24 layers take 22.3 ms without the copy; the saving is 13.5 % of that. Each layer here is the attention alone, without projections and MLP.",)
+        "The 24 layers take 25.34 ms with the copy and 22.32 ms without it; the saving is 11.9 % of the first. Each layer here is the attention alone, without projections and MLP.",)
 
 
 def test_the_evidence_shows_both_chains():
     table = FINDING.evidence(facts()).tables[0]
-    assert [[str(cell) for cell in row] for row in table.rows] == [["1", "1.06 ms", "930 µs", "126 µs", "126 µs"], ["24", "25.3 ms", "22.3 ms", "3.02 ms", "126 µs"]]
+    assert [[str(cell) for cell in row] for row in table.rows] == [["1", "1,056 µs", "930 µs", "126 µs", "126 µs"], ["24", "25.34 ms", "22.32 ms", "3.02 ms", "126 µs"]]

@@ -7,7 +7,7 @@ from typing import Any, Mapping
 from ..facts import RunFacts
 from ..statistics import MAGNITUDE_TOLERANCE, Estimate, compare, magnitude
 from ..tables import Table, columns
-from ..units import Count, Percent, Ratio, Seconds
+from ..units import Count, Percent, Ratio, Seconds, difference
 from .base import NO_GPU_LANE, NOT_RECORDED, UNAVAILABLE, Because, Case, Chart, Claim, Decision, Evidence, Finding, decide, not_measurable, not_recorded
 from .masking import hidden_copies
 from .one_kernel import OTHER_SHAPE, other_workload, unread
@@ -15,7 +15,7 @@ from .one_kernel import OTHER_SHAPE, other_workload, unread
 PAIR = ("naive", "naive_inplace")
 
 _ADVICE = "Multiply before you optimise: a saving per layer times the layers of your model, beside the time of the whole forward, tells whether it is worth a change."
-_SHARE = Because("share", "The {deep} layers take {total} without the copy; the saving is {share} of that. Each layer here is the attention alone, without projections and MLP.")
+_SHARE = Because("share", "The {deep} layers take {total} with the copy and {rest} without it; the saving is {share} of the first. Each layer here is the attention alone, without projections and MLP.")
 
 CASES: dict[str, Case] = {
     **UNAVAILABLE, **NO_GPU_LANE, **NOT_RECORDED,
@@ -68,14 +68,15 @@ def rule(facts: RunFacts) -> Decision:
     times, (single, deep) = chains(probe), layers(probe)
     naive, inplace = (times[name, single] for name in PAIR)
     args: dict[str, Any] = {"naive": Seconds(naive.median), "inplace": Seconds(inplace.median), "other_workload": other_workload(facts)}
-    found = compare(inplace, naive, facts.floor)
+    found = compare(inplace, naive, facts.floor_of("gpu_time"))
     if found.winner != "first":
         return decide({"tie": "no-saving", "second": "costs"}[found.winner], **args)
     ratio = per_layer(probe)
-    whole = times["naive_inplace", deep].median
-    saving = times["naive", deep].median - whole
-    args |= {"deep": Count(deep), "deep_saving": Seconds(saving), "per_layer": Seconds(saving / deep), "single": Seconds(naive.median - inplace.median),
-             "ratio": Ratio(ratio.median), "low": Ratio(ratio.low), "high": Ratio(ratio.high), "total": Seconds(whole),
+    whole = times["naive", deep].median
+    saving = whole - times["naive_inplace", deep].median
+    total, rest, saved = difference(whole, whole - saving)
+    args |= {"deep": Count(deep), "deep_saving": saved, "per_layer": Seconds(saving / deep), "single": Seconds(naive.median - inplace.median),
+             "ratio": Ratio(ratio.median), "low": Ratio(ratio.low), "high": Ratio(ratio.high), "total": total, "rest": rest,
              "share": Percent(round(100 * saving / whole, 1)), "tolerance": f"±{Percent(100 * MAGNITUDE_TOLERANCE)}"}
     verdict = magnitude(ratio, 1.0)
     return decide({"holds": "adds-up", "straddles": "straddles"}.get(verdict) or ("adds-up-less" if ratio.median < 1 else "adds-up-more"), **args)
@@ -106,7 +107,7 @@ def evidence(facts: RunFacts) -> Evidence:
     rows = []
     for depth in layers(probe):
         naive, inplace = (times[name, depth].median for name in PAIR)
-        rows.append((Count(depth), Seconds(naive), Seconds(inplace), Seconds(naive - inplace), Seconds((naive - inplace) / depth)))
+        rows.append((Count(depth), *difference(naive, inplace), Seconds((naive - inplace) / depth)))
     table = Table(columns("#Chained forwards", "#Naive", "#Naive in place", "#Saved", "#Saved per forward"), tuple(rows),
                   caption=f"Time of the whole chain, median over the processes, taken by {probe.get('timer') or 'an unrecorded timer'}.")
     data = {"labels": [f"{row[0]} chained" for row in rows], "values": [float(row[4]) * 1e6 for row in rows], "low": None, "high": None, "unit": "µs",
