@@ -29,7 +29,7 @@ def lanes(data: Any) -> Figure:
     width = style.WIDTH - 2 * style.MARGIN
     names = _names([str(a[0]) for a in activities], width)
     bottom = gpu + (BAR + 24 if activities else 0)
-    height = bottom + 34 + 22 * len(names)
+    height = bottom + 34 + 22 * (len(names) + 1 if names else 0)
     figure = style.canvas(height)
     ax = style.paper(figure)
     last = max([op[1] + op[2] for op in ops] + [a[2] + a[3] for a in activities] + [1e-3])
@@ -41,11 +41,11 @@ def lanes(data: Any) -> Figure:
     _ops(ax, ops, cpu, scale)
     _launches(ax, data["launches"], cpu + depths * (BAR + 2) + 4, scale)
     if activities:
-        ax.text(style.MARGIN, gpu - 12, "GPU: activities, in order of launch", fontsize=style.SMALL, color=style.MUTED, va="center", ha="left", zorder=4,
-                bbox={"facecolor": style.PAPER, "edgecolor": "none", "pad": 2})
         _activities(ax, activities, gpu, scale)
+        # below the axis: between the lanes it would hide the lines from launch to activity
+        ax.text(style.MARGIN, bottom + 42, "GPU: activities, in order of launch", fontsize=style.SMALL, color=style.MUTED, va="center", ha="left")
     for index, line in enumerate(names):
-        ax.text(style.MARGIN, bottom + 42 + 22 * index, line, fontsize=style.SMALL, color=style.INK, va="center", ha="left")
+        ax.text(style.MARGIN, bottom + 64 + 22 * index, line, fontsize=style.SMALL, color=style.INK, va="center", ha="left")
     return figure
 
 
