@@ -131,7 +131,7 @@ def test_verdict_and_case_on_each_device(device):
 def test_what_the_protection_costs_is_the_time_of_the_added_kernels():
     assert outcome("math-safe-softmax", facts()).because == (
         "The added kernels take 652 µs, 25.3 % of math's GPU time; the softmax itself takes 277 µs.",
-        "The same fully masked row elsewhere: `naive` NaN, `naive_inplace` NaN, `sdpa_efficient` zeros, `sdpa_flash` takes no mask of one's own, `sdpa_cudnn` other finite values.")
+        "The same fully masked row elsewhere: `naive` NaN, `naive_inplace` NaN, `sdpa_efficient` zeros, `sdpa_flash` takes no mask of one's own, `sdpa_cudnn` other values.")
 
 
 def test_without_a_gpu_lane_what_can_be_seen_is_said():
@@ -145,6 +145,48 @@ def test_without_a_gpu_lane_what_can_be_seen_is_said():
 def test_errors_closer_than_two_percent_are_not_ranked(flash, case):
     """Math's error is 0.00166: 0.00162 × 1.02 = 0.00165 is smaller, 0.00164 × 1.02 = 0.00167 is not; 0.00166 × 1.02 = 0.001693."""
     assert outcome("math-accurate", error("sdpa_flash", flash)).case == case
+
+
+def test_the_way_in_which_the_row_was_hidden_is_a_caveat():
+    assert outcome("math-safe-softmax", facts()).caveats == ("The row was hidden through an explicit `attn_mask`, which need not run the kernel that is timed on these pages.",)
+
+
+@pytest.mark.parametrize("outcome_of_row, words", [("other", "other values"), ("infinite", "infinite values"), ("nan", "NaN")])
+def test_a_row_that_is_neither_zero_nor_nan_is_told_apart_where_the_run_does(outcome_of_row, words):
+    run = variant(facts(), "sdpa_cudnn", masked_row=MaskedRow(outcome_of_row))
+    assert outcome("math-safe-softmax", run).because[1].endswith(f"`sdpa_cudnn` {words}.")
+
+
+REFUSAL = ("No available kernel. Aborting execution. Memory efficient kernel not used because:. Memory Efficient attention has been runtime disabled. Flash attention kernel not used "
+           "because:. Flash Attention does not support non-null attn_mask. cuDNN attention kernel not used because:. cuDNN attention has been runtime disabled.")
+
+
+def test_of_a_refusal_only_the_part_about_the_mask_is_shown():
+    """The rest is torch's echo of the pin."""
+    table = FINDING.evidence(variant(facts(), "sdpa_flash", masked_row=MaskedRow("takes-no-mask", REFUSAL))).tables[1]
+    assert next(row for row in table.rows if row[0] == "SDPA flash")[2] == "Flash Attention does not support non-null attn_mask"
+    assert outcome("math-safe-softmax", row("refused", "CUDA out of memory.")).headline.endswith("but math did not take the masked row (CUDA out of memory).")
+
+
+@pytest.mark.parametrize("error_of_math, said", [(0.00166, True), (0.001675, True), (0.00168, False), (0.00164, False)])
+def test_an_error_of_one_rounding_is_called_that(error_of_math, said):
+    """Three roundings are allowed, 0.00498 in these facts; one is 0.00166."""
+    found = outcome("math-accurate", error("sdpa_math", error_of_math)).because
+    sentence = "Its error is that of rounding the exact result to bfloat16 once (0.00166), to within 1 %: no output of this type can be much closer."
+    assert (sentence in found) is said
+
+
+def test_the_factor_of_what_is_allowed_is_the_one_that_capture_uses():
+    from reportgen.capture.numerics import ROUNDING_FACTOR
+    from reportgen.findings.safe_softmax import ROUNDINGS_ALLOWED
+
+    assert {name: ROUNDING_FACTOR[name] for name in ROUNDINGS_ALLOWED} == ROUNDINGS_ALLOWED
+
+
+def test_an_oracle_is_not_what_math_is():
+    assert outcome("math-accurate", facts()).advice == (
+        "For an oracle in tests, compute in FP64: math on 16-bit inputs still computes in FP32 and rounds its output. "
+        "For everyday use, all of these errors are of the size that the type rounds by.")
 
 
 def test_a_variant_with_a_wrong_result_is_in_no_ranking():

@@ -10,9 +10,12 @@ from .base import NOT_RECORDED, UNAVAILABLE, Because, Case, Chart, Claim, Decisi
 from .one_kernel import OTHER_SHAPE, other_workload, software
 from .steps import total
 
-_ADVICE = ("Build a mask once, keep it as a buffer of your module, and hand it over; or let a fused backend take `is_causal=True`, "
-           "which compares indices inside the kernel and builds no mask at all.")
-_APPLY = Because("apply_time", "Building is not the expensive part: adding the mask to the scores (`aten::add_`) passes once over the whole score matrix and takes {apply_time}.")
+_ADVICE = ("Use `is_causal=True` with a fused backend, which compares indices inside the kernel and builds no mask at all. "
+           "Only if you are bound to math, build the mask once, keep it as a buffer of your module, and hand it over: an explicit mask rules flash out on a GPU.")
+_APPLY = (Because("cheap", "Building is not the expensive part: adding the mask to the scores (`aten::add_`) passes once over the whole score matrix and takes {apply_time}."),
+          Because("dear", "Adding the mask to the scores (`aten::add_`) passes once over the whole score matrix and takes {apply_time}."))
+CHEAP = 5
+"""Percent of the forward below which building the mask is called cheap."""
 
 _UNFILLED = Because("unfilled", "{unfilled} writes its value itself here; no `aten::fill_` is dispatched under it.")
 
@@ -21,7 +24,7 @@ REBUILT_CASES: dict[str, Case] = {
     "rebuilt": Case(
         "holds",
         "With {software}, math builds the causal mask anew in every recorded forward: {parts}; {count} and {time} of {whole} GPU time ({share}).",
-        because=(_APPLY,),
+        because=_APPLY,
         caveats=(_UNFILLED, OTHER_SHAPE),
         advice=_ADVICE,
     ),
@@ -34,7 +37,7 @@ REBUILT_CASES: dict[str, Case] = {
     "part-missing": Case(
         "differs",
         "With {software}, math builds the mask in another way: {parts} stand in every recorded forward, {missing_parts} nowhere.",
-        because=(_APPLY,),
+        because=_APPLY,
         caveats=(OTHER_SHAPE,),
         advice=_ADVICE,
     ),
@@ -63,7 +66,10 @@ def rebuilt_rule(facts: RunFacts) -> Decision:
     seen = [step for step in rebuilt_mask.STEPS if step in found]
     absent = [step for step in rebuilt_mask.STEPS if step not in found]
     apply = [a for a in math.activities if a.role == "add"]
-    args = {"software": software(facts, "torch"), "parts": _said(["aten::scalar_tensor" if unfilled and "scalar" in step else step for step in seen]),
+    whole = total(math.activities)
+    share = 100 * total(built) / whole if whole else 0.0
+    cheap = share < CHEAP and total(built) < total(apply)
+    args = {"software": software(facts, "torch"), "cheap": bool(apply) and cheap, "dear": bool(apply) and not cheap, "parts": _said(["aten::scalar_tensor" if unfilled and "scalar" in step else step for step in seen]),
             "missing_parts": _said(absent), "apply_time": Seconds(total(apply)) if apply else None,
             "unfilled": unfilled, "other_workload": other_workload(facts)}
     if not seen:
@@ -71,11 +77,10 @@ def rebuilt_rule(facts: RunFacts) -> Decision:
     if absent:
         return decide("part-missing", **args)
     if not math.activities:
-        whole = next(op.duration for op in math.ops if op.name == math_fallback.OP)
-        return decide("rebuilt-ops-only", **args, cpu_time=Seconds(_cpu_time(math)), cpu_whole=Seconds(whole), no_lane=True)
-    whole = total(math.activities)
+        cpu_whole = next(op.duration for op in math.ops if op.name == math_fallback.OP)
+        return decide("rebuilt-ops-only", **args, cpu_time=Seconds(_cpu_time(math)), cpu_whole=Seconds(cpu_whole), no_lane=True)
     return decide("rebuilt", **args, count=plural(sum(a.kind == "kernel" for a in built), "kernel"), time=Seconds(total(built)), whole=Seconds(whole),
-                  share=Percent(100 * total(built) / whole if whole else 0.0))
+                  share=Percent(share))
 
 
 def _steps(math: VariantFacts) -> tuple[frozenset[str], str | None]:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import re
+
 from ..facts import ActivityFacts, RunFacts, VariantFacts
 from ..statistics import MINIMUM_EFFECT
 from ..tables import Code, Table, columns
 from ..units import Count, Percent, Ratio, Seconds, listed, plural, significant
-from .base import NOT_RECORDED, UNAVAILABLE, Because, Case, Chart, Claim, Decision, Evidence, Finding, decide, missing_variant, not_measurable, not_recorded
+from .base import NOT_RECORDED, UNAVAILABLE, Because, Case, Chart, Claim, Decision, Evidence, Finding, decide, missing_variant, not_measurable, not_recorded, refusal
 from .one_kernel import OTHER_SHAPE, other_workload, software
 from .steps import share, total
 
 SAFE_OP = "aten::_safe_softmax"
 SOFTMAX_OP = "aten::_softmax"
-WORDS = {"nan": "NaN", "zeros": "zeros", "other": "other finite values", "refused": "refused", "takes-no-mask": "takes no mask of one's own"}
+WORDS = {"nan": "NaN", "zeros": "zeros", "other": "other values", "infinite": "infinite values", "refused": "refused", "takes-no-mask": "takes no mask of one's own"}
 
 _ROWS = Because("others", "The same fully masked row elsewhere: {others}.")
+_EXPLICIT = Because("row", "The row was hidden through an explicit `attn_mask`, which need not run the kernel that is timed on these pages.")
 _ADVICE = ("If your masks can hide every key of a row (padding does), decide what such a row shall give and test it: the backends do not agree. "
            "A row that always sees one key, as under a causal mask, needs no protection.")
 
@@ -24,28 +27,29 @@ SAFE_CASES: dict[str, Case] = {
         "not measurable",
         "Not measurable in full: the trace has no GPU lane, so the kernels that `aten::_safe_softmax` adds cannot be counted.",
         because=(Because("ops", "As CPU ops it adds {ops} to the softmax."), Because("row", "A fully masked row comes out of math as {row}."), _ROWS),
+        caveats=(_EXPLICIT,),
     ),
     "protects": Case(
         "holds",
         "With {software}, `aten::_safe_softmax` adds {count} to the softmax ({roles}), and a fully masked row comes out of math as {row}, not as NaN.",
         because=(Because("extra_time", "The added kernels take {extra_time}, {extra_share} of math's GPU time; the softmax itself takes {softmax_time}."), _ROWS),
-        caveats=(OTHER_SHAPE,),
+        caveats=(_EXPLICIT, OTHER_SHAPE),
         advice=_ADVICE,
     ),
     "still-nan": Case(
         "differs",
         "With {software}, `aten::_safe_softmax` adds {count} to the softmax ({roles}), and yet a fully masked row comes out of math as NaN.",
-        because=(_ROWS,), caveats=(OTHER_SHAPE,), advice=_ADVICE,
+        because=(_ROWS,), caveats=(_EXPLICIT, OTHER_SHAPE), advice=_ADVICE,
     ),
     "adds-none": Case(
         "differs",
         "With {software}, `aten::_safe_softmax` is in the trace but adds no kernel to the softmax; a fully masked row comes out of math as {row}.",
-        because=(_ROWS,), caveats=(OTHER_SHAPE,), advice=_ADVICE,
+        because=(_ROWS,), caveats=(_EXPLICIT, OTHER_SHAPE), advice=_ADVICE,
     ),
     "no-safe-softmax": Case(
         "differs",
         "With {software}, math calls no `aten::_safe_softmax`; a fully masked row comes out of it as {row}.",
-        because=(_ROWS,), caveats=(OTHER_SHAPE,), advice=_ADVICE,
+        because=(_ROWS,), caveats=(_EXPLICIT, OTHER_SHAPE), advice=_ADVICE,
     ),
     "row-refused": not_measurable("Not measurable in full: `aten::_safe_softmax` adds {count} to the softmax ({roles}), but math did not take the masked row ({reason})."),
 }
@@ -79,8 +83,16 @@ def safe_rule(facts: RunFacts) -> Decision:
     if not kernels:
         return decide("adds-none", **args)
     if outcome in ("refused", "takes-no-mask"):
-        return decide("row-refused", **args, reason=math.masked_row.reason or WORDS[outcome])
+        return decide("row-refused", **args, reason=about_the_mask(math.masked_row.reason) or WORDS[outcome])
     return decide("still-nan" if outcome == "nan" else "protects", **args)
+
+
+def about_the_mask(reason: str | None) -> str | None:
+    """torch's sentences about the mask, where there are any; else its refusal without the echo of the pin."""
+    if not reason:
+        return None
+    told = [part.rstrip(".") for part in re.split(r"(?<=[.])\s+", reason.strip()) if "mask" in part]
+    return ". ".join(told) or refusal(reason)
 
 
 def _others(facts: RunFacts) -> str | None:
@@ -94,14 +106,15 @@ def _added_ops(math: VariantFacts) -> str | None:
     return listed([f"`{name}`" for name in added]) or None
 
 
-_EXACT = "For an oracle in tests, compute in FP64: math in 16-bit inputs still rounds its inputs and its output. For everyday use, all of these errors are of the size that the type rounds by."
+_EXACT = "For an oracle in tests, compute in FP64: math on 16-bit inputs still computes in FP32 and rounds its output. For everyday use, all of these errors are of the size that the type rounds by."
 
 ACCURATE_CASES: dict[str, Case] = {
     **UNAVAILABLE, **NOT_RECORDED,
     "most-accurate": Case(
         "holds",
         "Math has the smallest error against FP64 of the {count} variants that ran: {error} (relative); the next is {next} with {next_error}, {ratio} as much.",
-        because=(Because("upcast", "It casts its inputs up, computes in FP32 from end to end, and rounds to {upcast} once, at the end."),),
+        because=(Because("upcast", "It casts its inputs up, computes in FP32 from end to end, and rounds to {upcast} once, at the end."),
+                 Because("rounding", "Its error is that of rounding the exact result to {type} once ({rounding}), to within 1 %: no output of this type can be much closer.")),
         caveats=(OTHER_SHAPE,),
         advice=_EXACT,
     ),
@@ -136,7 +149,7 @@ def accurate_rule(facts: RunFacts) -> Decision:
     if not others:
         return decide("nothing-to-compare")
     best = min(others, key=others.__getitem__)
-    args = {"error": math.relative_error, "other_workload": other_workload(facts)}
+    args = {"error": math.relative_error, "other_workload": other_workload(facts), **_rounded_once(facts, math)}
     if others[best] * (1 + MINIMUM_EFFECT) < math.relative_error:
         return decide("other-more-accurate", **args, best=best, best_error=others[best])
     ties = [name for name, error in others.items() if error <= math.relative_error * (1 + MINIMUM_EFFECT)]
@@ -144,6 +157,20 @@ def accurate_rule(facts: RunFacts) -> Decision:
         return decide("tie", **args, ties=listed(ties), threshold=Percent(100 * MINIMUM_EFFECT))
     return decide("most-accurate", **args, count=Count(len(others) + 1), next=best, next_error=others[best],
                   ratio=Ratio(others[best] / math.relative_error if math.relative_error else float("inf")), upcast=_upcast(facts))
+
+
+ROUNDINGS_ALLOWED = {"bfloat16": 3, "float16": 3}
+"""How many times the error of rounding the exact result once a variant's error may be (`capture/numerics.py`)."""
+ONCE = 0.01
+
+
+def _rounded_once(facts: RunFacts, math: VariantFacts) -> dict[str, object]:
+    """The error of a single rounding, where math's own is no other."""
+    times = ROUNDINGS_ALLOWED.get(facts.workload.dtype)
+    if not times or not math.allowed_error or math.relative_error is None:
+        return {"rounding": None}
+    once = math.allowed_error / times
+    return {"rounding": once if abs(math.relative_error / once - 1) <= ONCE else None, "type": facts.workload.dtype}
 
 
 def _upcast(facts: RunFacts) -> str | None:
@@ -166,7 +193,7 @@ def _steps(math: VariantFacts) -> tuple[Table, ...]:
 
 
 def _rows(facts: RunFacts) -> tuple[Table, ...]:
-    rows = tuple((v.title, WORDS.get(v.masked_row.outcome, v.masked_row.outcome), v.masked_row.reason) for v in facts.six if v.ok and v.masked_row)
+    rows = tuple((v.title, WORDS.get(v.masked_row.outcome, v.masked_row.outcome), about_the_mask(v.masked_row.reason)) for v in facts.six if v.ok and v.masked_row)
     return (Table(columns("Variant", "A row whose every key is masked gives", "In torch's words"), rows, caption="One query row sees no key at all; what comes out for it?"),) if rows else ()
 
 
