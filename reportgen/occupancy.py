@@ -13,7 +13,7 @@ from math import ceil, prod
 from typing import Literal, Sequence
 
 from .arch_limits import DEFAULT_SHARED_MEMORY, WARP, SmLimits, limits
-from .units import Count, Percent, significant
+from .units import Count, Percent, plural, significant
 
 AGREEMENT = 0.5
 """Percentage points by which the profiler's field, a whole number, may differ by rounding alone."""
@@ -75,7 +75,7 @@ def occupancy(compute_capability: str | None, threads: int, registers: int, shar
     limiters = tuple(name for name, value in allowed.items() if value == blocks)
     candidates = ", ".join(f"{Count(value)} ({name})" for name, value in allowed.items() if value is not None)
     steps.append(Step("resident blocks", f"the least of {candidates}", blocks))
-    steps.append(Step("resident warps", f"{Count(blocks)} blocks × {Count(warps)} warps", blocks * warps))
+    steps.append(Step("resident warps", f"{plural(blocks, 'block')} × {plural(warps, 'warp')}", blocks * warps))
     theoretical = 100.0 * blocks * warps / sm.warps
     steps.append(Step("theoretical occupancy (%)", f"{Count(blocks * warps)} of {Count(sm.warps)} warp slots", theoretical))
     return Occupancy(theoretical, blocks, blocks * warps, sm.warps, allowed, limiters, tuple(steps))

@@ -48,8 +48,8 @@ CASES_REACHED = {
         "`cudaLaunchKernel`."),
     ("cudnn-launch-api", "others-too"): (
         lambda: facts(),
-        "With torch 2.11.0+cu130 and cuDNN 9.19.0, cuDNN's kernel is launched by `cuLaunchKernelEx`, but it is not alone: 4 kernels of "
-        "cuBLAS nvjet by `cuLaunchKernelEx` and 2 kernels of cuBLAS xmma GEMM by `cudaLaunchKernelExC`; the rest of the six by "
+        "With torch 2.11.0+cu130 and cuDNN 9.19.0, cuDNN's kernel is launched by `cuLaunchKernelEx`, but among the kernels of the six it is not "
+        "alone: 4 kernels of cuBLAS nvjet by `cuLaunchKernelEx` and 2 kernels of cuBLAS xmma GEMM by `cudaLaunchKernelExC`; the rest by "
         "`cudaLaunchKernel`."),
     ("cudnn-launch-api", "cudnn-otherwise"): (
         lambda: kernels(all_by_runtime(facts()), "sdpa_cudnn", launch_api="cudaLaunchKernelExC"),
@@ -316,6 +316,22 @@ def test_the_api_table_groups_by_library_and_call():
     rows = {(row[0], row[1].name): row[2] for row in table.rows}
     assert rows["cuBLAS nvjet", "cuLaunchKernelEx"] == 4
     assert rows["cuDNN SDPA", "cuLaunchKernelEx"] == 1
+
+
+def test_the_api_table_counts_the_six_apart_from_all_variants():
+    """The headline's four kernels of nvjet must be found in the table, whatever a seventh variant adds."""
+    run = facts()
+    seventh = replace(run.variants["naive"], id="naive_compiled", named=False)
+    table = FINDING.evidence(replace(run, variants={**run.variants, "naive_compiled": seventh})).tables[0]
+    assert [column.title for column in table.columns][2:4] == ["Kernels per forward, the six", "All variants"]
+    assert {row[0]: row[2:4] for row in table.rows}["cuBLAS nvjet"] == (4, 6)
+
+
+def test_the_launch_works_out_beside_the_zero_and_the_counter_says_what_ran():
+    zero = evaluate(CLAIMS["cudnn-zero-occupancy"], facts()).because
+    assert zero == ("The same launch works out at 18.75 %.",)
+    run = counted(facts(), "sdpa_cudnn", theoretical_pct=18.75, achieved_pct=14.1)
+    assert evaluate(CLAIMS["cudnn-zero-occupancy"], run).because == ("The same launch works out at 18.75 %, and 14.1 % was counted on average while it ran.",)
 
 
 def test_a_counter_that_agrees_confirms_the_arithmetic():

@@ -137,9 +137,15 @@ def test_the_tf32_switch_is_named_only_where_it_is_on():
 
 def test_the_cast_that_is_dropped_is_found_between_softmax_and_the_last_matmul():
     assert outcome("math-upcast", facts()).because == (
-        "The casts up take 76.1 µs of 2.58 ms GPU time in the trace; what costs more is that every score matrix after them is 512 MiB instead of 256 MiB.",
+        "The casts up take 76.1 µs of 2.58 ms GPU time in the trace; every later pass over a score matrix then moves twice the bytes, because it is 512 MiB instead of 256 MiB.",
         "Casts back down take 196 µs more.",
         "One of those, 184 µs long, casts the whole matrix of attention weights back, for a second result that `scaled_dot_product_attention` then drops.")
+
+
+def test_what_was_not_measured_is_left_to_the_reader():
+    assert outcome("math-upcast", facts()).advice == (
+        "`torch.backends.cuda.allow_fp16_bf16_reduction_math_sdp(True)` keeps math in 16 bits: time it and check it. "
+        "A fused backend needs no such choice, it accumulates in FP32 on the chip.")
 
 
 def test_without_a_gpu_lane_the_casts_are_seen_as_ops():

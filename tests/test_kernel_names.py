@@ -143,18 +143,27 @@ def test_nvjets_undocumented_letters_stay_unknown():
 
 
 @pytest.mark.parametrize("flags, meanings", [
-    ("false, true, false, true, true, false", ["dropout: no", "causal mask: yes", "local window: no", "sequence lengths divide the tile: yes",
-                                               "head dimension divides the tile: yes", "returns the softmax: no"]),
-    ("false, true, false, false, true, true, false", ["dropout: no", "causal mask: yes", "local window: no", "ALiBi: no", "sequence lengths divide the tile: yes",
-                                                      "head dimension divides the tile: yes", "returns the softmax: no"]),
-    ("false, true, false, false, true, true, false, false", ["dropout: no", "causal mask: yes", "local window: no", "ALiBi: no", "sequence lengths divide the tile: yes",
-                                                             "head dimension divides the tile: yes", "soft cap: no", "returns the softmax: no"]),
+    ("false, true, false, true, true, false", ["dropout: no", "causal mask: yes", "local window: no", "the tile divides the sequence lengths: yes",
+                                               "the head dimension fills the tile: yes", "returns the softmax: no"]),
+    ("false, true, false, false, true, true, false", ["dropout: no", "causal mask: yes", "local window: no", "ALiBi: no", "the tile divides the sequence lengths: yes",
+                                                      "the head dimension fills the tile: yes", "returns the softmax: no"]),
+    ("false, true, false, false, true, true, false, false", ["dropout: no", "causal mask: yes", "local window: no", "ALiBi: no", "the tile divides the sequence lengths: yes",
+                                                             "the head dimension fills the tile: yes", "soft cap: no", "returns the softmax: no"]),
     ("false, true", [UNKNOWN, UNKNOWN]),
 ])
 def test_flashs_flags_read_by_their_number(flags, meanings):
     """The template gained flags over the years; a number that no version has is not interpreted."""
     name = FLASH.replace("false, true, false, false, true, true, false, false>(", flags + ">(")
     assert [part.meaning for part in decode(name).parts][-len(meanings):] == meanings
+
+
+def test_where_flash_keeps_q_is_in_its_traits():
+    """Of the traits' two flags the first says where Q's tile lies; the article's kernel reads it from shared memory."""
+    said = [part.meaning for part in decode(FLASH).parts]
+    assert said[2:9] == ["head dimension", "query rows in a tile", "keys in a tile", "warps in a block", "keeps its tile of Q in registers (Is_Q_in_regs): no",
+                         "Q and K share a piece of shared memory (Share_Q_K_smem): no", "elements are bfloat16"]
+    kept = [part.meaning for part in decode(FLASH.replace("4, false, false, cutlass", "4, true, false, cutlass")).parts]
+    assert "keeps its tile of Q in registers (Is_Q_in_regs): yes" in kept
 
 
 def test_the_instruction_shape_is_spelled_out():

@@ -24,7 +24,7 @@ API_CASES: dict[str, Case] = {
         caveats=(OTHER_SHAPE,), advice=_LIBRARIES_ADVICE),
     "others-too": Case(
         "differs",
-        "With {software}, cuDNN's kernel is launched by {cudnn}, but it is not alone: {odd}; the rest of the six by `cudaLaunchKernel`.",
+        "With {software}, cuDNN's kernel is launched by {cudnn}, but among the kernels of the six it is not alone: {odd}; the rest by `cudaLaunchKernel`.",
         because=(Because("shared_by", "The launch call belongs to the library and its version: {shared_by} use the same call as cuDNN here."),),
         caveats=(OTHER_SHAPE,), advice=_LIBRARIES_ADVICE),
     "cudnn-otherwise": Case(
@@ -67,7 +67,7 @@ ZERO_CASES: dict[str, Case] = {
     "zero": Case(
         "holds",
         "The profiler shows {field} occupancy for cuDNN's kernel, with {software}.",
-        because=(Because("real", "That is not what runs: the same launch works out at {real}."),),
+        because=(Because("real", "The same launch works out at {real}{and_achieved}."),),
         caveats=(OTHER_SHAPE,),
         advice="Never read a 0 in that column as an idle GPU. Work the occupancy out from registers, threads and shared memory, which the trace does hold."),
     "above-zero": Case(
@@ -95,6 +95,7 @@ def zero_rule(facts: RunFacts) -> Decision:
     field, shared = kernel.profiler_occupancy, kernel.shared_memory
     args = {"field": Percent(field), "raw": f"{field:g}", "software": software(facts, "torch", "cudnn"), "other_workload": other_workload(facts),
             "real": Percent(kernel.occupancy.theoretical) if kernel.occupancy else None,
+            "and_achieved": f", and {achieved(kernel)} was counted on average while it ran" if achieved(kernel) is not None else "",
             "small": Bytes(shared) if shared is not None and shared <= DEFAULT_LIMIT else None}
     if field < 0:
         return decide("unknown-device", **args)

@@ -21,12 +21,13 @@ def evidence(facts: RunFacts) -> Evidence:
 
 
 def _api_table(facts: RunFacts) -> tuple[Table, ...]:
-    rows = tuple((group.library, Code(group.api), Count(len(group.kernels)), _range([k.shared_memory for k in group.kernels], Bytes),
-                  _range([k.profiler_occupancy for k in group.kernels], Percent)) for group in _groups(facts))
+    of_six = {(group.library, group.api, group.variant_is_cudnn): len(group.kernels) for group in library_launches(facts, SIX)}
+    rows = tuple((group.library, Code(group.api), Count(of_six.get((group.library, group.api, group.variant_is_cudnn), 0)), Count(len(group.kernels)),
+                  _range([k.shared_memory for k in group.kernels], Bytes), _range([k.profiler_occupancy for k in group.kernels], Percent)) for group in _groups(facts))
     if not rows:
         return ()
-    return (Table(columns("Library", "Launched by", "#Kernels per forward, all variants together", "#Shared memory", "#Profiler's occupancy"), rows,
-                  caption="Who launches through which host call.",
+    return (Table(columns("Library", "Launched by", "#Kernels per forward, the six", "#All variants", "#Shared memory", "#Profiler's occupancy"), rows,
+                  caption="Who launches through which host call, added up over the forwards of the six, and of all variants of this run.",
                   notes=(f"The article: cuDNN through `{LIBRARY_APIS['cudnn']}`, all others through `{LIBRARY_APIS['others']}`.",)),)
 
 

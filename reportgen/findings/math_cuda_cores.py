@@ -133,14 +133,14 @@ UPCAST_CASES: dict[str, Case] = {
         "holds",
         "With {software}, math casts its inputs from {dtype} up to FP32 before it computes: {casts} per forward, each from {narrow} to {wide}.",
         because=(
-            Because("cast_time", "The casts up take {cast_time} of {math_time} GPU time in the trace; what costs more is that every score matrix after them is {wide_score} instead of {score}."),
+            Because("cast_time", "The casts up take {cast_time} of {math_time} GPU time in the trace; every later pass over a score matrix then moves twice the bytes, because it is {wide_score} instead of {score}."),
             Because("back_time", "Casts back down take {back_time} more."),
             Because("wasted_time", "One of those, {wasted_time} long, casts the whole matrix of attention weights back, for a second result that `scaled_dot_product_attention` then drops."),
             Because("first_ratio", "Counted by the hardware, math's first matmul writes {first_math} to DRAM where that of naive in place writes {first_naive}, {first_ratio} as much."),
             Because("whole_math", "Counted over the whole forward, {whole_math} cross DRAM in math and {whole_naive} in naive in place."),
         ),
         caveats=(Because("no_lane", "Without a GPU lane the casts are seen as CPU ops only; their time is not."), OTHER_SHAPE),
-        advice="`torch.backends.cuda.allow_fp16_bf16_reduction_math_sdp(True)` keeps math in 16 bits: faster and less exact. A fused backend needs no such choice, it accumulates in FP32 on the chip.",
+        advice="`torch.backends.cuda.allow_fp16_bf16_reduction_math_sdp(True)` keeps math in 16 bits: time it and check it. A fused backend needs no such choice, it accumulates in FP32 on the chip.",
     ),
     "no-upcast": Case(
         "differs",

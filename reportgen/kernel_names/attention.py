@@ -14,9 +14,9 @@ TYPES = {"cutlass::bfloat16_t": "bfloat16", "cutlass::half_t": "FP16"}
 
 # How the template's flags read, by their number: flags were added over the years.
 _FLAGS = {
-    6: ("dropout", "causal mask", "local window", "sequence lengths divide the tile", "head dimension divides the tile", "returns the softmax"),
-    7: ("dropout", "causal mask", "local window", "ALiBi", "sequence lengths divide the tile", "head dimension divides the tile", "returns the softmax"),
-    8: ("dropout", "causal mask", "local window", "ALiBi", "sequence lengths divide the tile", "head dimension divides the tile", "soft cap", "returns the softmax"),
+    6: ("dropout", "causal mask", "local window", "the tile divides the sequence lengths", "the head dimension fills the tile", "returns the softmax"),
+    7: ("dropout", "causal mask", "local window", "ALiBi", "the tile divides the sequence lengths", "the head dimension fills the tile", "returns the softmax"),
+    8: ("dropout", "causal mask", "local window", "ALiBi", "the tile divides the sequence lengths", "the head dimension fills the tile", "soft cap", "returns the softmax"),
 }
 
 
@@ -35,12 +35,18 @@ def _flash2(name: str, match: re.Match[str]) -> KernelName:
     traits = re.search(r"Flash_fwd_kernel_traits<(\d+), (\d+), (\d+), (\d+), (\w+), (\w+), ([\w:]+)", name)
     short = "flash_fwd"
     if traits:
-        head, rows, columns, warps, *_, element = traits.groups()
+        head, rows, columns, warps, q_in_registers, shared_qk, element = traits.groups()
         short = f"flash_fwd D={head} {rows}x{columns}"
         parts += [Part(head, "head dimension", FLASH), Part(rows, "query rows in a tile", FLASH), Part(columns, "keys in a tile", FLASH),
-                  Part(warps, "warps in a block", FLASH), Part(element, f"elements are {TYPES.get(element, element)}", FLASH)]
+                  Part(warps, "warps in a block", FLASH), Part(q_in_registers, f"keeps its tile of Q in registers (Is_Q_in_regs): {_yes(q_in_registers)}", FLASH),
+                  Part(shared_qk, f"Q and K share a piece of shared memory (Share_Q_K_smem): {_yes(shared_qk)}", FLASH),
+                  Part(element, f"elements are {TYPES.get(element, element)}", FLASH)]
     parts += _flash_flags(name)
     return KernelName(name, "FlashAttention-2", short, tuple(parts), "yes", "FlashAttention-2 multiplies its tiles with mma.sync, a Tensor Core instruction; it exists for 16-bit types only")
+
+
+def _yes(flag: str) -> str:
+    return "yes" if flag in ("true", "1", "(bool)1") else "no"
 
 
 def _flash_flags(name: str) -> list[Part]:
@@ -50,7 +56,7 @@ def _flash_flags(name: str) -> list[Part]:
     names = _FLAGS.get(len(values))
     if not names:
         return [unknown_part(value) for value in values]
-    return [Part(value, f"{meaning}: {'yes' if value in ('true', '1', '(bool)1') else 'no'}", FLASH) for value, meaning in zip(values, names)]
+    return [Part(value, f"{meaning}: {_yes(value)}", FLASH) for value, meaning in zip(values, names)]
 
 
 def _flash2_split(name: str, match: re.Match[str]) -> KernelName:
