@@ -45,7 +45,7 @@ CASES_REACHED = {
         "its name, `mystery_kernel`, does not say where it comes from."),
     ("cudnn-one-kernel", "unavailable"): (
         lambda: facts("mi300x"),
-        "Not measurable: SDPA cuDNN did not run here (No available kernel. Aborting execution. Torch was not compiled with cuDNN "
+        "Not measurable: SDPA cuDNN did not run here (Torch was not compiled with cuDNN "
         "attention)."),
     ("cudnn-one-kernel", "no-gpu-lane"): (
         lambda: no_lane(facts()),

@@ -87,7 +87,7 @@ CASES_REACHED = {
         "Not measurable: the trace has no occupancy field for cuDNN's kernel."),
     ("cudnn-zero-occupancy", "unavailable"): (
         lambda: facts("t4"),
-        "Not measurable: SDPA cuDNN did not run here (No available kernel. Aborting execution. cuDNN SDPA only supports gpu architectures "
+        "Not measurable: SDPA cuDNN did not run here (cuDNN SDPA only supports gpu architectures "
         "in the range [sm80, sm121])."),
     ("cudnn-zero-occupancy", "no-gpu-lane"): (
         lambda: no_lane(facts()),
@@ -121,7 +121,7 @@ CASES_REACHED = {
         "Not measurable: the profiler shows 19 % for cuDNN's kernel here, so there is no 0 % to explain."),
     ("cudnn-zero-cause", "unavailable"): (
         lambda: facts("mi300x"),
-        "Not measurable: SDPA cuDNN did not run here (No available kernel. Aborting execution. Torch was not compiled with cuDNN "
+        "Not measurable: SDPA cuDNN did not run here (Torch was not compiled with cuDNN "
         "attention)."),
     ("cudnn-zero-cause", "no-gpu-lane"): (
         lambda: no_lane(facts()),

@@ -50,7 +50,7 @@ CASES_REACHED = {
         "Not measurable: flash is the only one of the six that ran, so it has nobody to beat."),
     ("flash-fastest", "unavailable"): (
         lambda: facts("t4"),
-        "Not measurable: SDPA flash did not run here (No available kernel. Aborting execution. Flash attention only supports gpu "
+        "Not measurable: SDPA flash did not run here (Flash attention only supports gpu "
         "architectures in the range [sm80, sm121])."),
     ("cudnn-gpu-between", "between"): (
         lambda: facts("a100"),
@@ -73,7 +73,7 @@ CASES_REACHED = {
         "Not measurable: this run has no GPU times."),
     ("cudnn-gpu-between", "unavailable"): (
         lambda: facts("mi300x"),
-        "Not measurable: SDPA cuDNN did not run here (No available kernel. Aborting execution. Torch was not compiled with cuDNN "
+        "Not measurable: SDPA cuDNN did not run here (Torch was not compiled with cuDNN "
         "attention)."),
     ("cudnn-gpu-between", "recorded-before"): (
         lambda: variant(facts(), "sdpa_efficient", gpu_time=None),

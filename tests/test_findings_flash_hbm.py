@@ -65,7 +65,7 @@ CASES_REACHED = {
         "say which implementation it is."),
     ("flash-one-kernel", "unavailable"): (
         lambda: facts("t4"),
-        "Not measurable: SDPA flash did not run here (No available kernel. Aborting execution. Flash attention only supports gpu "
+        "Not measurable: SDPA flash did not run here (Flash attention only supports gpu "
         "architectures in the range [sm80, sm121])."),
     ("flash-one-kernel", "no-gpu-lane"): (
         lambda: facts("cpu"),
@@ -150,7 +150,7 @@ CASES_REACHED = {
         "stays in it."),
     ("flash-never-writes-scores", "unavailable"): (
         lambda: facts("t4"),
-        "Not measurable: SDPA flash did not run here (No available kernel. Aborting execution. Flash attention only supports gpu "
+        "Not measurable: SDPA flash did not run here (Flash attention only supports gpu "
         "architectures in the range [sm80, sm121])."),
 }
 

@@ -43,7 +43,7 @@ CASES_REACHED = {
         "2,048, head dimension 128, bfloat16, causal)."),
     ("flash-occupancy", "unavailable"): (
         lambda: facts("t4"),
-        "Not measurable: SDPA flash did not run here (No available kernel. Aborting execution. Flash attention only supports gpu "
+        "Not measurable: SDPA flash did not run here (Flash attention only supports gpu "
         "architectures in the range [sm80, sm121])."),
     ("flash-occupancy", "no-gpu-lane"): (
         lambda: no_lane(facts()),

@@ -189,11 +189,12 @@ def refusal(reason: str) -> str:
     """torch's words for a refusal without what only echoes that one backend was pinned; no full stop at the end.
 
     `No available kernel. … Flash attention kernel not used because:. <why>. cuDNN attention kernel not used
-    because:. cuDNN attention has been runtime disabled.` says no more than `No available kernel. … <why>`.
+    because:. cuDNN attention has been runtime disabled.` says no more than `<why>`.
     """
     parts = [part.rstrip(".") for part in re.split(r"(?<=[.])\s+", reason.strip())]
     kept = [part for part in parts if not _ECHO.match(part) and not _OPENS.match(part)]
-    return ". ".join(kept) or reason.rstrip(".")
+    telling = [part for part in kept if part not in ("No available kernel", "Aborting execution")]
+    return ". ".join(telling or kept) or reason.rstrip(".")
 
 
 TRACED = ("a trace", "the list of CPU ops", "the CPU side of this variant's trace", "the GPU side of this variant's trace")
