@@ -34,7 +34,7 @@ CASES_REACHED = {
     ("efficient-one-kernel", "name-is-silent"): (
         lambda: facts("mi300x"),
         "Not measurable in full: with torch 2.11.0+rocm7.0, SDPA efficient is one kernel per forward, but its name, `attn_fwd`, does not "
-        "say in which type it computes or whether it uses Tensor Cores."),
+        "say in which type it computes or whether it uses the matrix cores of this GPU (it has no Tensor Cores)."),
     ("efficient-one-kernel", "other-dtype"): (
         lambda: facts("t4"),
         "Not measurable: the claim is about bfloat16, and this run computes in float16; with torch 2.11.0+cu130, SDPA efficient launches 1 "

@@ -60,7 +60,7 @@ CASES_REACHED = {
         "Not measurable: the trace of SDPA math shows no matmul."),
     ("math-no-tensor-cores", "unknown"): (
         lambda: facts("mi300x"),
-        "Not measurable: nothing tells whether `Tensile fp32 128x128x16` uses Tensor Cores: its name does not say, and no counters were recorded."),
+        "Not measurable: nothing tells whether `Tensile fp32 128x128x16` uses the matrix cores of this GPU (it has no Tensor Cores): its name does not say, and no counters were recorded."),
     ("math-upcast", "unavailable"): (
         lambda: unavailable(facts(), "sdpa_math", "out of memory"),
         "Not measurable: SDPA math did not run here (out of memory)."),

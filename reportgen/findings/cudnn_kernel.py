@@ -134,7 +134,7 @@ def _names(variant: VariantFacts) -> list[str]:
 
 def _ops_chart(facts: RunFacts) -> tuple[Chart, ...]:
     shown = _fused(facts)
-    said = "; ".join(f"{variant.title} {variant.op_count} ({transposes(variant)} transposes)" for variant in shown)
+    said = "; ".join(f"{variant.title} {variant.op_count} ({plural(transposes(variant) or 0, 'transpose')})" for variant in shown)
     return number_bars("cudnn-kernel-ops", [(variant, float(variant.op_count or 0)) for variant in shown], "ops",
                        alt=f"CPU ops per forward: {said}.", caption="CPU ops that one forward dispatches.")
 

@@ -15,6 +15,7 @@ from .one_kernel import (
     kernel_count,
     kernel_names,
     main_kernel,
+    matrix_unit,
     other_workload,
     parts_table,
     software,
@@ -81,7 +82,7 @@ def efficient_rule(facts: RunFacts) -> Decision:
         return decide("cuda-cores", **args)
     if element not in (None, facts.workload.dtype):
         return decide("other-type", **args)
-    silent = [what for what, known in (("in which type it computes", element), ("whether it uses Tensor Cores", unit != "unknown")) if not known]
+    silent = [what for what, known in (("in which type it computes", element), (f"whether it uses {matrix_unit(facts)}", unit != "unknown")) if not known]
     if silent:
         return decide("name-is-silent", **args, silent=" or ".join(silent))
     return decide("one-kernel", **args)

@@ -8,7 +8,7 @@ from ..patterns import math_fallback
 from ..tables import Code, Table, code, columns
 from ..units import Bytes, Count, Flop, FlopPerSecond, Percent, Ratio, Seconds, listed, plural
 from .base import NOT_RECORDED, UNAVAILABLE, Because, Case, Chart, Claim, Decision, Evidence, Finding, decide, missing_variant, not_measurable, not_recorded
-from .one_kernel import NO_TRACE, OTHER_SHAPE, other_workload, software, tensor_cores, unread
+from .one_kernel import NO_TRACE, OTHER_SHAPE, matrix_unit, other_workload, software, tensor_cores, unread
 from .steps import share, total
 
 PAIR = ("naive_inplace", "sdpa_math")
@@ -63,7 +63,7 @@ CORES_CASES: dict[str, Case] = {
         advice="Record the TF32 setting with every math timing: it decides which unit the matmuls use.",
     ),
     "no-matmul": not_measurable("Not measurable: the trace of {missing} shows no matmul."),
-    "unknown": not_measurable("Not measurable: nothing tells whether {unknown} uses Tensor Cores: its name does not say, and no counters were recorded."),
+    "unknown": not_measurable("Not measurable: nothing tells whether {unknown} uses {unit}: its name does not say, and no counters were recorded."),
 }
 
 
@@ -84,7 +84,7 @@ def cores_rule(facts: RunFacts) -> Decision:
     naive, math = (found[name] for name in PAIR)
     silent = [a for a in (*math, *naive) if tensor_cores(a) == "unknown"]
     if silent:
-        return decide("unknown", unknown=code(silent[0].short))
+        return decide("unknown", unknown=code(silent[0].short), unit=matrix_unit(facts))
     args = {"software": software(facts, "torch", "cublas"), "dtype": facts.workload.dtype, "math_kernels": _names(math), "naive_kernels": _names(naive),
             "math_why": _why(math), "naive_why": _why(naive), "math_counted": _counted(math), "naive_counted": _counted(naive),
             "exact": _exact(facts, naive),

@@ -80,6 +80,11 @@ def tensor_cores(kernel: ActivityFacts) -> str:
     return kernel.decoded.tensor_cores if kernel.decoded else "unknown"
 
 
+def matrix_unit(facts: RunFacts) -> str:
+    """What the unit that multiplies matrices is called on this device."""
+    return "the matrix cores of this GPU (it has no Tensor Cores)" if facts.device.kind == "rocm" else "Tensor Cores"
+
+
 def element_type(kernel: ActivityFacts) -> str | None:
     """The element type that the kernel's own name states (`bf16` → `bfloat16`), or `None` where it is silent."""
     for part in kernel.decoded.parts if kernel.decoded else ():
