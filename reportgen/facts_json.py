@@ -12,6 +12,7 @@ from typing import Any, Mapping
 from .facts import ActivityFacts, RunFacts, VariantFacts
 from .facts import traffic as traffic_room
 from .findings.base import Outcome
+from .readings import answers
 from .statistics import Estimate
 
 SCHEMA_VERSION = 1
@@ -38,6 +39,8 @@ def to_json(facts: RunFacts, outcomes: Mapping[str, Outcome]) -> dict[str, Any]:
         "claims": {claim: {"verdict": outcome.verdict, "case": outcome.case, "headline": outcome.headline,
                            "because": list(outcome.because), "caveats": list(outcome.caveats)}
                    for claim, outcome in outcomes.items()},
+        "readings": {name: {"case": said.case, "sentence": said.sentence, "because": list(said.because), "caveats": list(said.caveats)}
+                     for name, said in answers(facts).items()},
     }
 
 

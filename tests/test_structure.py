@@ -14,7 +14,7 @@ from template_rules import ALLOWED, statements
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = sorted([*ROOT.glob("reportgen/**/*.py"), *ROOT.glob("variants/*.py")])
-TEMPLATES = sorted(ROOT.glob("reportgen/templates/findings/*.md.j2"))
+TEMPLATES = sorted([*ROOT.glob("reportgen/templates/findings/*.md.j2"), *ROOT.glob("reportgen/templates/readings/*.md.j2")])
 LONGEST = 360
 NAMES_A_PATH = {"tests/test_run.py": "shows what scrubbing takes out of a run"}
 

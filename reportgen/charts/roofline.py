@@ -23,10 +23,10 @@ def roofline(data: Any) -> Figure:
     ax.set_yscale("log")
     slope = float(data["ceiling_bytes"])
     rates = [value for _, value in ceilings] or [slope * 10]
-    left = min([style.decade(p[2], up=False) for p in points] + [0.1])
+    left = min([style.decade(p[2], up=False) for p in points] + [style.decade(min(rates) / slope / 3, up=False)])
     right = max([style.decade(p[2], up=True) for p in points] + [style.decade(max(rates) / slope, up=True)])
     low = min([style.decade(p[3], up=False) for p in points] + [style.decade(slope * left, up=False)])
-    high = style.decade(max(rates) * 1.5, up=True)
+    high = max([*rates, *(p[3] for p in points)]) * 3
     ax.set_xlim(left, right)
     ax.set_ylim(low, high)
     ax.plot([left, max(rates) / slope], [slope * left, max(rates)], color=style.INK, linewidth=2)
@@ -37,6 +37,7 @@ def roofline(data: Any) -> Figure:
     key.set_xlim(0, style.WIDTH)
     key.set_ylim(height, 0)
     key.set_axis_off()
+    _slope_name(key, left, right, low, high, slope)
     for index, (label, name, intensity, rate) in enumerate(points):
         fill, marker = style.VARIANTS.get(name, style.OTHER)[0], MARKERS[index % len(MARKERS)]
         ax.plot([intensity], [rate], marker=marker, markersize=12, color=fill, markeredgecolor=style.INK, markeredgewidth=1, linestyle="")
@@ -44,6 +45,13 @@ def roofline(data: Any) -> Figure:
         key.plot([26], [y], marker=marker, markersize=11, color=fill, markeredgecolor=style.INK, markeredgewidth=1, linestyle="")
         key.text(44, y, style.fitted(str(label), style.WIDTH - 60), color=style.INK, va="center", ha="left")
     return figure
+
+
+def _slope_name(key: Any, left: float, right: float, low: float, high: float, slope: float) -> None:
+    """`copy` along the slanted ceiling, above its lower end, where points below the roof cannot reach it."""
+    across, up = (style.WIDTH - 92 - style.MARGIN - 8) / math.log10(right / left), PLOT / math.log10(high / low)
+    x, y = 92 + 10, style.MARGIN + PLOT - math.log10(slope * left / low) * up - 10 * up / across - 6
+    key.text(x, y, "copy", fontsize=style.SMALL, color=style.INK, ha="left", va="bottom", rotation=math.degrees(math.atan2(up, across)), rotation_mode="anchor")
 
 
 def _ceilings(ax: Any, ceilings: list[tuple[str, float]], slope: float, right: float, points: list[tuple[float, float]]) -> None:

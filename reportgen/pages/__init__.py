@@ -10,7 +10,8 @@ from .. import facts as facts_room
 from ..facts import RunFacts
 from ..findings.base import Finding
 from ..run import Run
-from . import compare, device, finding, front, names, navigation, site, tree, variant
+from ..readings import READINGS
+from . import compare, device, finding, front, names, navigation, reading, site, tree, variant
 
 ASSETS = "assets"
 
@@ -31,6 +32,8 @@ def render_facts(all_facts: Sequence[RunFacts], featured: str, findings: Sequenc
     files[front.INDEX] = front.index(all_pages)
     for number, item in enumerate(all_pages.findings, start=1):
         files[finding.path(item)] = finding.render(all_pages, item, number)
+    for one in READINGS:
+        files[reading.path(one)] = reading.render(all_pages, one)
     for name in all_pages.featured.variants:
         files[variant.path(name)] = variant.render(all_pages, name)
     files[front.BEYOND] = front.beyond(all_pages)
@@ -41,6 +44,7 @@ def render_facts(all_facts: Sequence[RunFacts], featured: str, findings: Sequenc
     for facts in all_pages.runs:
         files[device.path(facts)] = device.render(all_pages, facts)
         files[f"runs/{facts.slot}/findings.md"] = finding.of_run(all_pages, facts)
+        files[reading.run_path(facts)] = reading.of_run(all_pages, facts)
         files[f"runs/{facts.slot}/variants.md"] = variant.of_run(all_pages, facts)
     files[tree.NAVIGATION] = navigation.render(all_pages)
     return site.by_path(files)

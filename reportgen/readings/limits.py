@@ -1,0 +1,228 @@
+"""How far from the limit: what the best could be here, and how much of each ceiling every variant reaches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .. import device
+from ..facts import FUSED, RunFacts, VariantFacts
+from ..facts.traffic import Best, best, forward_traffic, forward_work, needed_flop, why_no_ratio
+from ..findings.base import Chart, Evidence
+from ..findings.bounds import ENOUGH, WORDS, Limit, bounds, percent as share_text, shares
+from ..findings.one_kernel import main_kernel, tensor_cores
+from ..findings.residency import achieved
+from ..tables import Table, columns
+from ..units import Bytes, BytesPerSecond, Flop, FlopPerSecond, Percent, Ratio, Seconds, listed
+from .base import Answer, Because, Decision, Question, Reading, decide, percent, ran, time
+from .counting import NO_CEILINGS, NO_KERNELS, NO_TIMES
+
+US = 1e6
+
+
+@dataclass(frozen=True)
+class Reach:
+    """A fused variant against the ceilings; shares of 1. of_copy: `None` where its bytes were not counted. done: by the FLOP really done."""
+
+    variant: VariantFacts
+    of_copy: float | None
+    of_matmul: float
+    done: float | None
+
+    @property
+    def reaches(self) -> bool:
+        return any(share is not None and share >= ENOUGH for share in (self.of_copy, self.of_matmul, self.done))
+
+
+BEST_ANSWERS: dict[str, Answer] = {
+    **NO_KERNELS, **NO_CEILINGS, **NO_TIMES,
+    "arithmetic": Answer(
+        "By the ceilings of this run no forward of this workload takes less than {best}: that is what the {needed} of the pairs that count take at the matmul ceiling ({flop_ceiling}). Memory would "
+        "allow {by_bytes} ({operands} at {copy_ceiling}). {fastest}, the fastest here, takes {taken}: {factor} as long.",
+        caveats=(Because("cached", "The operands are smaller than four times the last-level cache, so memory's floor can be undercut by what is found there."),)),
+    "memory": Answer(
+        "By the ceilings of this run no forward of this workload takes less than {best}: that is what {operands}, Q, K, V and the output once, take at the copy ceiling ({copy_ceiling}). Arithmetic would "
+        "allow {by_flop} ({needed} at {flop_ceiling}). {fastest}, the fastest here, takes {taken}: {factor} as long.",
+        caveats=(Because("cached", "The operands are smaller than four times the last-level cache, so this floor can be undercut by what is found there."),)),
+}
+
+
+def best_rule(facts: RunFacts) -> Decision:
+    if not ran(facts):
+        return decide("no-kernels")
+    floor, ceilings = best(facts), facts.ceilings
+    if floor is None or ceilings is None:
+        return decide("no-ceilings")
+    timed = [(v, seconds) for v in ran(facts) if (seconds := time(v))]
+    if not timed:
+        return decide("no-times")
+    fastest, taken = min(timed, key=lambda pair: pair[1])
+    return decide("arithmetic" if floor.by_flop >= floor.by_bytes else "memory", best=Seconds(floor.time), by_bytes=Seconds(floor.by_bytes), by_flop=Seconds(floor.by_flop),
+                  needed=Flop(needed_flop(facts)), operands=Bytes(facts.workload.operand_bytes), flop_ceiling=FlopPerSecond(ceilings.matmul_flop_per_s or 0),
+                  copy_ceiling=BytesPerSecond(ceilings.copy_bytes_per_s or 0), fastest=fastest.title, taken=Seconds(taken), factor=Ratio(taken / floor.time),
+                  cached=why_no_ratio(facts) == "fits-in-cache")
+
+
+def reach(facts: RunFacts) -> list[Reach]:
+    """The fused variants that ran, with the share of each ceiling; nothing without ceilings."""
+    ceilings = facts.ceilings
+    if best(facts) is None or ceilings is None:
+        return []
+    copy, matmul = ceilings.copy_bytes_per_s or 0.0, ceilings.matmul_flop_per_s or 0.0
+    out = []
+    for variant in ran(facts):
+        seconds, kernel = time(variant), main_kernel(variant)
+        if variant.id not in FUSED or not seconds or kernel is None or tensor_cores(kernel) == "no":
+            continue
+        traffic, work = forward_traffic(variant), forward_work(variant)
+        out.append(Reach(variant, traffic.total / seconds / copy if traffic else None, needed_flop(facts) / seconds / matmul,
+                         work.flop / seconds / matmul if work and work.counted else None))
+    return out
+
+
+_BESIDE = (
+    Because("occupied", "Occupied warp slots on average, counted: {occupied}."),
+    Because("pace", "Beside the FLOP of the pairs that count, the tiles on the diagonal are computed whole. With what Tensor Cores really did: {pace} of the matmul ceiling."),
+)
+_UNSAID = (
+    Because("unsaid", "What their warps wait for is not in this run: nothing here counts stalls. Exponentials, for one, count for neither ceiling."),
+)
+
+FUSED_ANSWERS: dict[str, Answer] = {
+    **NO_KERNELS, **NO_CEILINGS,
+    "no-fused": Answer("Nothing can be said: no fused kernel on Tensor Cores was timed here."),
+    "neither": Answer("The fused kernels reach neither ceiling, by the {enough} that this site calls reaching: {shares}.", because=_BESIDE, caveats=_UNSAID),
+    "some": Answer("By the {enough} that this site calls reaching, {reaching}; {others}.", because=_BESIDE, caveats=_UNSAID),
+    "all": Answer("Every fused kernel reaches a ceiling, by the {enough} that this site calls reaching: {shares}.", because=_BESIDE),
+    "uncounted": Answer("Not known in full: the bytes of {uncounted} were not counted. Beside that the fused kernels reach: {shares}.", because=_BESIDE, caveats=_UNSAID),
+}
+
+
+def fused_rule(facts: RunFacts) -> Decision:
+    if not ran(facts):
+        return decide("no-kernels")
+    if best(facts) is None:
+        return decide("no-ceilings")
+    found = reach(facts)
+    if not found:
+        return decide("no-fused")
+    reaching = [one for one in found if one.reaches]
+    occupied = [(one.variant.title, value) for one in found if (value := achieved(main_kernel(one.variant)))]
+    pace = [(one.variant.title, one.done) for one in found if one.done is not None]
+    args = {"enough": Percent(100 * ENOUGH), "shares": _shares(found), "reaching": " and ".join(f"{one.variant.title} reaches a ceiling ({_share(one)})" for one in reaching),
+            "others": f"the others reach none: {_shares([one for one in found if not one.reaches])}",
+            "occupied": listed([f"{title} {value}" for title, value in occupied]), "pace": listed([f"{title} {share_text(done)}" for title, done in pace]),
+            "uncounted": listed([one.variant.title for one in found if one.of_copy is None and not one.reaches]), "unsaid": True}
+    if args["uncounted"]:
+        return decide("uncounted", **args)
+    return decide("neither" if not reaching else "all" if len(reaching) == len(found) else "some", **args)
+
+
+def _shares(found: list[Reach]) -> str:
+    return "; ".join(f"{one.variant.title} {_share(one)}" for one in found)
+
+
+def _share(one: Reach) -> str:
+    copy = "" if one.of_copy is None else f"{share_text(one.of_copy)} of the copy ceiling and "
+    return f"{copy}{share_text(one.of_matmul)} of the matmul ceiling"
+
+
+STEP_ANSWERS: dict[str, Answer] = {
+    **NO_KERNELS, **NO_CEILINGS,
+    "shares": Answer("Activity by activity, by share of the GPU time: {said}."),
+    "no-steps": Answer("Nothing can be said: no variant of several steps ran here."),
+}
+
+
+def _stepwise(facts: RunFacts) -> list[VariantFacts]:
+    return [variant for variant in ran(facts) if sum(a.kind == "kernel" for a in variant.activities) > 1]
+
+
+def step_rule(facts: RunFacts) -> Decision:
+    if not ran(facts):
+        return decide("no-kernels")
+    if best(facts) is None:
+        return decide("no-ceilings")
+    shown = _stepwise(facts)
+    if not shown:
+        return decide("no-steps")
+    return decide("shares", said="; ".join(f"{v.title} is {_limits(facts, v)}" for v in shown))
+
+
+def _limits(facts: RunFacts, variant: VariantFacts) -> str:
+    assert facts.ceilings is not None
+    found = sorted(shares(bounds(variant, facts.ceilings)).items(), key=lambda item: -item[1])
+    return listed([f"{share_text(share)} {_WORDS[limit]}" for limit, share in found if share >= 0.0005])
+
+
+_WORDS: dict[Limit, str] = {**WORDS, "neither": "bound by neither", "unknown": "not known"}
+
+
+def evidence(facts: RunFacts) -> Evidence:
+    floor = best(facts)
+    shown = [variant for variant in ran(facts) if time(variant)]
+    if floor is None or not shown:
+        return Evidence()
+    return Evidence(tables=(_table(facts, shown, floor), *_peaks(facts, shown)), charts=_chart(shown, floor))
+
+
+def _table(facts: RunFacts, shown: list[VariantFacts], floor: Best) -> Table:
+    ceilings = facts.ceilings
+    assert ceilings is not None
+    rows = []
+    for variant in shown:
+        seconds, traffic, kernel = time(variant) or 0.0, forward_traffic(variant), main_kernel(variant)
+        on_cores = kernel is not None and any(a.role == "matmul" and tensor_cores(a) == "no" for a in variant.activities)
+        matmul = ceilings.fp32_flop_per_s if on_cores else ceilings.matmul_flop_per_s
+        work = forward_work(variant)
+        rows.append((variant.title, Seconds(seconds).us(), Ratio(seconds / floor.time), percent(traffic.total / seconds if traffic else None, ceilings.copy_bytes_per_s),
+                     percent(needed_flop(facts) / seconds, matmul), percent(work.flop / seconds if work else None, matmul), achieved(kernel), _bound(facts, variant)))
+    notes = (f"Best here: {Seconds(floor.time)}, the larger of {Seconds(floor.by_bytes)} for the operands at the copy ceiling and {Seconds(floor.by_flop)} for the pairs that count at the matmul ceiling.",
+             "The matmul ceiling is that of the unit that does the products: Tensor Cores in the workload's type, or FP32 on CUDA cores.",
+             "Occupancy is the longest kernel's, on average while it ran.")
+    return Table(columns("Variant", "#GPU time (µs)", "#÷ the best here", "#Of the copy ceiling (counted bytes)", "#Of the matmul ceiling (pairs that count)", "#Of the matmul ceiling (work done)",
+                         "#Occupancy achieved", "Largest share of its time"), tuple(rows), "How much of each limit every variant uses.", notes)
+
+
+def _bound(facts: RunFacts, variant: VariantFacts) -> str:
+    assert facts.ceilings is not None
+    by_limit = shares(bounds(variant, facts.ceilings))
+    limit = max(by_limit, key=lambda one: by_limit[one])
+    return f"{share_text(by_limit[limit])} {_WORDS[limit]}"
+
+
+def _peaks(facts: RunFacts, shown: list[VariantFacts]) -> tuple[Table, ...]:
+    """The same against what the vendor promises, where the datasheet is known."""
+    peaks, ceilings = device.peaks(facts.device), facts.ceilings
+    if peaks is None or ceilings is None:
+        return ()
+    rows: list[tuple[object, ...]] = [("The ceilings of this run", percent(ceilings.copy_bytes_per_s, peaks.memory_bytes_per_s), percent(ceilings.matmul_flop_per_s, peaks.matmul_flop_per_s),
+                                       percent(ceilings.fp32_flop_per_s, peaks.fp32_flop_per_s))]
+    for variant in shown:
+        seconds, traffic, work = time(variant) or 0.0, forward_traffic(variant), forward_work(variant)
+        on_cores = any(a.role == "matmul" and tensor_cores(a) == "no" for a in variant.activities)
+        done = work.flop / seconds if work else None
+        rows.append((variant.title, percent(traffic.total / seconds if traffic else None, peaks.memory_bytes_per_s), None if on_cores else percent(done, peaks.matmul_flop_per_s),
+                     percent(done, peaks.fp32_flop_per_s) if on_cores else None))
+    notes = (f"{peaks.source}: {BytesPerSecond(peaks.memory_bytes_per_s)}, {FlopPerSecond(peaks.matmul_flop_per_s)} on Tensor Cores in 16 bits, {FlopPerSecond(peaks.fp32_flop_per_s)} in FP32.",)
+    return (Table(columns("What", "#Memory", "#Tensor Cores", "#FP32 on CUDA cores"), tuple(rows), "Shares of the datasheet's peaks.", notes),)
+
+
+def _chart(shown: list[VariantFacts], floor: Best) -> tuple[Chart, ...]:
+    said = listed([f"{v.title} {Ratio((time(v) or 0.0) / floor.time)}" for v in shown])
+    data = {"labels": [v.title for v in shown], "values": [(time(v) or 0.0) * US for v in shown], "low": None, "high": None, "unit": "µs", "ids": [v.id for v in shown],
+            "reference": [floor.time * US] * len(shown), "reference_label": f"the best that the ceilings allow, {Seconds(floor.time)}", "log": True}
+    return (Chart("limits-best", "bars", data, alt=f"GPU time over the best possible here, {Seconds(floor.time)}: {said}.",
+                  caption="GPU time of one forward on a logarithmic axis. The mark is the best that the measured ceilings allow."),)
+
+
+READING = Reading(
+    slug="limits",
+    title="How far from the limit",
+    question="How fast could this be here at best, and what keeps each variant from it?",
+    questions=(
+        Question("limits-best", "What would be the best time here?", best_rule, BEST_ANSWERS),
+        Question("limits-fused", "Do the fused kernels reach a ceiling?", fused_rule, FUSED_ANSWERS),
+        Question("limits-steps", "And the step-by-step variants?", step_rule, STEP_ANSWERS),
+    ),
+    evidence=evidence,
+)

@@ -1,0 +1,210 @@
+"""The roofline: FLOP per byte that crossed against FLOP per second, under the ceilings of the same run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Sequence
+
+from ..facts import ActivityFacts, RunFacts, VariantFacts
+from ..facts.traffic import MULTIPLIES, activity_traffic, activity_work, forward_traffic
+from ..findings.base import Chart, Evidence
+from ..findings.bounds import requested
+from ..findings.one_kernel import tensor_cores
+from ..tables import Table, columns
+from ..units import Bytes, BytesPerSecond, Flop, FlopPerSecond, Percent, listed, significant
+from .base import Answer, Because, Decision, Question, Reading, decide, ran, time
+from .counting import NO_CEILINGS, NO_KERNELS
+
+NEAR = 0.05
+"""Points closer than this in both directions are one mark with both names."""
+SHORT = {"bfloat16": "bf16", "float16": "fp16", "float32": "fp32"}
+
+
+@dataclass(frozen=True)
+class Point:
+    """A whole forward, or the matmuls of one. flop, bytes: of it; seconds: GPU time of it; roof: FLOP/s that its bytes and its unit allow."""
+
+    title: str
+    variant: str
+    flop: float
+    bytes: float
+    seconds: float
+    roof: float
+
+    @property
+    def intensity(self) -> float:
+        return self.flop / self.bytes
+
+    @property
+    def rate(self) -> float:
+        return self.flop / self.seconds
+
+    @property
+    def share(self) -> float:
+        return self.rate / self.roof
+
+
+def is_counted(facts: RunFacts) -> bool:
+    """Counted bytes are used where there are any; points never mix counted and modelled ones."""
+    return any(forward_traffic(variant) for variant in ran(facts))
+
+
+def points(facts: RunFacts) -> list[Point]:
+    """Every variant, then the matmuls of those that have other steps beside them; nothing without ceilings."""
+    counted = is_counted(facts)
+    whole = [_point(facts, v.title, v, v.activities, time(v), counted) for v in ran(facts)]
+    parts = [_point(facts, f"{v.title}: its matmuls", v, matmuls, sum(a.duration for a in matmuls), counted)
+             for v in ran(facts) if (matmuls := [a for a in v.activities if a.role == "matmul" and a.kind == "kernel"])]
+    return [point for point in (*whole, *parts) if point]
+
+
+def _point(facts: RunFacts, title: str, variant: VariantFacts, activities: Sequence[ActivityFacts], seconds: float | None, counted: bool) -> Point | None:
+    moved = [_moved(activity, counted) for activity in activities]
+    work = [_flop(activity, counted) for activity in activities]
+    ceilings = facts.ceilings
+    if not ceilings or not ceilings.copy_bytes_per_s or None in moved or None in work or not seconds:
+        return None
+    flop, size = sum(w for w in work if w), sum(m for m in moved if m)
+    ceiling = {"yes": ceilings.matmul_flop_per_s, "no": ceilings.fp32_flop_per_s}.get(_unit(activities))
+    if not flop or not size or not ceiling:
+        return None
+    return Point(title, variant.id, flop, size, seconds, min(ceilings.copy_bytes_per_s * flop / size, ceiling))
+
+
+def _moved(activity: ActivityFacts, counted: bool) -> float | None:
+    traffic = activity_traffic(activity)
+    return requested(activity) if not counted else traffic.total if traffic else None
+
+
+def _flop(activity: ActivityFacts, counted: bool) -> float | None:
+    if counted:
+        work = activity_work(activity)
+        return work.flop if work else None
+    return activity.flop if activity.role in MULTIPLIES else 0.0
+
+
+def _unit(activities: Sequence[ActivityFacts]) -> str:
+    """The unit of the matrix products, where all of them run on one."""
+    units = {tensor_cores(a) for a in activities if a.role in ("matmul", "fused attention")}
+    return units.pop() if len(units) == 1 else "unknown"
+
+
+def merged(found: Sequence[Point]) -> list[tuple[str, Point]]:
+    """Points that would lie on top of each other as one, under their names together."""
+    groups: list[list[Point]] = []
+    for point in found:
+        home = next((group for group in groups if _near(group[0], point)), None)
+        groups.append([point]) if home is None else home.append(point)
+    return [(_names([point.title for point in group]), group[0]) for group in groups]
+
+
+def _near(a: Point, b: Point) -> bool:
+    return abs(a.intensity / b.intensity - 1) < NEAR and abs(a.rate / b.rate - 1) < NEAR
+
+
+def _names(titles: list[str]) -> str:
+    """`Naive and Naive in place: their matmuls` from two titles that end alike."""
+    heads, tails = zip(*(title.partition(": ")[::2] for title in titles))
+    if len(titles) > 1 and all(tails):
+        return f"{listed(list(heads))}: their matmuls"
+    return listed(titles)
+
+
+ROOF_ANSWERS: dict[str, Answer] = {
+    **NO_KERNELS, **NO_CEILINGS,
+    "placed": Answer(
+        "The ridge lies at {ridge} FLOP per byte: {flop_ceiling} ÷ {copy_ceiling}. Left of it memory sets the roof, right of it arithmetic. Left: {left}. Right: {right}.",
+        because=(Because("other_ridge", "For matrix products on CUDA cores the ridge lies at {other_ridge} FLOP per byte: {on_cores}."),),
+        caveats=(Because("modelled", "Modelled only: FLOP per *requested* byte, because this run counted none."),
+                 Because("absent", "Not shown, because the bytes, the work or the unit of a step are not known: {absent}."))),
+    "no-points": Answer("Nothing can be placed: of no variant both the bytes and the work are known."),
+}
+
+
+def roof_rule(facts: RunFacts) -> Decision:
+    if not ran(facts):
+        return decide("no-kernels")
+    ceilings = facts.ceilings
+    if not ceilings or not ceilings.copy_bytes_per_s or not ceilings.matmul_flop_per_s:
+        return decide("no-ceilings")
+    whole = [point for point in points(facts) if ": " not in point.title]
+    if not whole:
+        return decide("no-points")
+    cores = [p for p in whole if _unit(facts.variants[p.variant].activities) == "no"]
+    ridge, on_tensor = ceilings.matmul_flop_per_s / ceilings.copy_bytes_per_s, [p for p in whole if p not in cores]
+    left, right = ([p for p in on_tensor if (p.intensity < ridge) is side] for side in (True, False))
+    other = ceilings.fp32_flop_per_s / ceilings.copy_bytes_per_s if ceilings.fp32_flop_per_s and cores else None
+    return decide("placed", ridge=significant(ridge), flop_ceiling=FlopPerSecond(ceilings.matmul_flop_per_s), copy_ceiling=BytesPerSecond(ceilings.copy_bytes_per_s),
+                  left=_placed(left), right=_placed(right), other_ridge=other and significant(other), on_cores=_placed(cores), modelled=not is_counted(facts),
+                  absent=listed([v.title for v in ran(facts) if v.id not in {p.variant for p in whole}]))
+
+
+def _placed(found: Sequence[Point]) -> str:
+    return listed([f"{p.title} ({significant(p.intensity)})" for p in found]) or "none"
+
+
+SHARE_ANSWERS: dict[str, Answer] = {
+    **NO_KERNELS, **NO_CEILINGS,
+    "shares": Answer("{nearest} comes closest to the roof above it, with {most}; {farthest} stays farthest below it, with {least}.",
+                     because=(Because("matmuls", "Their matmuls alone: {matmuls}."),)),
+    "one": Answer("{nearest} reaches {most} of the roof above it."),
+    "no-points": Answer("Nothing can be said: of no variant both the bytes and the work are known."),
+}
+
+
+def share_rule(facts: RunFacts) -> Decision:
+    if not ran(facts):
+        return decide("no-kernels")
+    if not facts.ceilings or not facts.ceilings.copy_bytes_per_s or not facts.ceilings.matmul_flop_per_s:
+        return decide("no-ceilings")
+    found = points(facts)
+    whole = sorted((p for p in found if ": " not in p.title), key=lambda p: -p.share)
+    if not whole:
+        return decide("no-points")
+    parts = [(name, p) for name, p in merged([p for p in found if ": " in p.title])]
+    args = {"nearest": whole[0].title, "most": _share(whole[0]), "farthest": whole[-1].title, "least": _share(whole[-1]),
+            "matmuls": listed([f"{name.partition(': ')[0]} {_share(p)}" for name, p in parts])}
+    return decide("shares" if len(whole) > 1 else "one", **args)
+
+
+def _share(point: Point) -> Percent:
+    return Percent(round(100 * point.share, 1))
+
+
+def evidence(facts: RunFacts) -> Evidence:
+    found = points(facts)
+    if not found:
+        return Evidence()
+    return Evidence(tables=(_table(facts, found),), charts=_chart(facts, found))
+
+
+def _table(facts: RunFacts, found: list[Point]) -> Table:
+    word = "Counted bytes" if is_counted(facts) else "Requested bytes (modelled)"
+    rows = tuple((p.title, Flop(p.flop), Bytes(p.bytes), significant(p.intensity), FlopPerSecond(p.rate), FlopPerSecond(p.roof), _share(p)) for p in found)
+    notes = ("The roof is what the bytes allow at the copy ceiling, or what the unit allows at its matmul ceiling, whichever is lower. Work on Tensor Cores is counted where this run "
+             "has counters; products on CUDA cores are modelled.",)
+    return Table(columns("Forward, or part of it", "#Work", f"#{word}", "#FLOP per byte", "#Reached", "#Roof above it", "#Share of its roof"), rows,
+                 "Where each variant lies under the roof.", notes)
+
+
+def _chart(facts: RunFacts, found: list[Point]) -> tuple[Chart, ...]:
+    ceilings = facts.ceilings
+    assert ceilings is not None
+    marks = merged(found)
+    data = {"ceiling_bytes": ceilings.copy_bytes_per_s, "points": [(name, point.variant, point.intensity, point.rate) for name, point in marks],
+            "ceilings_flop": [(f"{SHORT[facts.workload.dtype]} matmul", ceilings.matmul_flop_per_s), *([("FP32 matmul", ceilings.fp32_flop_per_s)] if ceilings.fp32_flop_per_s else [])]}
+    said = "; ".join(f"{name} {significant(point.intensity)} FLOP per byte, {FlopPerSecond(point.rate)}" for name, point in marks)
+    word = "counted" if is_counted(facts) else "requested (modelled)"
+    return (Chart("roofline", "roofline", data, alt=f"Roofline. {said}.", caption=f"FLOP per {word} byte against FLOP per second, both axes logarithmic, under the ceilings that this run measured."),)
+
+
+READING = Reading(
+    slug="roofline",
+    title="The roofline",
+    question="Given the bytes that each variant moves, how fast could it compute, and how fast does it?",
+    questions=(
+        Question("roofline-ridge", "On which side of the ridge does each variant lie?", roof_rule, ROOF_ANSWERS),
+        Question("roofline-share", "Who comes close to the roof?", share_rule, SHARE_ANSWERS),
+    ),
+    evidence=evidence,
+)

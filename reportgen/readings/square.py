@@ -1,0 +1,145 @@
+"""Half the square: how much of the score matrix's work is done at all."""
+
+from __future__ import annotations
+
+from ..facts import FUSED, RunFacts, VariantFacts
+from ..facts.traffic import needed_flop, tensor_core_flop
+from ..findings.bar_charts import number_bars
+from ..findings.base import Chart, Evidence
+from ..findings.one_kernel import main_kernel
+from ..patterns.tiles import Tile, tile, tiled_flop
+from ..tables import Table, columns
+from ..units import Count, Flop, Percent, Ratio, Seconds, listed
+from .base import Answer, Because, Decision, Question, Reading, decide, percent, ran
+from .counting import NO_KERNELS, NOT_COUNTED
+
+GIGA = 1e9
+SLACK = 0.01
+"""Counts this far below the visible pairs' mean that the counter missed work, not that the kernel saved it."""
+
+_CEILING = Because("saved_time", "At the matmul ceiling of this run, what is left out would take {saved_time}.")
+_TILES = (Because("exact", "The tile in the name foretells the count to the last operation: {exact}."),
+          Because("not_exact", "The tile in the name foretells another number: {not_exact}."))
+
+FUSED_ANSWERS: dict[str, Answer] = {
+    **NO_KERNELS, **NOT_COUNTED,
+    "no-fused": Answer("Nothing can be said: none of the fused backends ran here."),
+    "not-causal": Answer("Nothing is to be skipped: this workload has no causal mask, and every pair counts."),
+    "all-skip": Answer(
+        "The fused kernels leave out the tiles that the mask hides: on Tensor Cores {done}, where the whole square is {full} and the pairs that the mask leaves are {needed}.",
+        because=(*_TILES, _CEILING)),
+    "some-skip": Answer(
+        "Not all of them leave out the tiles that the mask hides. {skipping}; {whole} the whole square or nearly so. The whole square is {full}, and the pairs that the mask leaves are {needed}.",
+        because=(*_TILES, _CEILING)),
+    "none-skips": Answer("No fused kernel leaves out the tiles that the mask hides: {done}, where the whole square is {full} and the pairs that the mask leaves are {needed}.", because=_TILES),
+    "too-few": Answer("Not known: counted are {short}, less than the pairs that the mask leaves need ({needed}), so this counter does not see all of the work."),
+}
+
+
+def _counted(facts: RunFacts) -> list[tuple[VariantFacts, float]]:
+    known = [(facts.variants[name], tensor_core_flop(facts.variants[name])) for name in FUSED if facts.ok(name)]
+    return [(variant, flop) for variant, flop in known if flop is not None]
+
+
+def fused_rule(facts: RunFacts) -> Decision:
+    if not ran(facts):
+        return decide("no-kernels")
+    if not facts.workload.causal:
+        return decide("not-causal")
+    if not any(facts.ok(name) for name in FUSED):
+        return decide("no-fused")
+    found, needed, full = _counted(facts), needed_flop(facts), facts.workload.full_flop
+    if not found:
+        return decide("not-counted", what="the fused kernels")
+    args = {"needed": Flop(needed), "full": Flop(full), "done": _said(found)}
+    short = [(variant, flop) for variant, flop in found if flop < (1 - SLACK) * needed]
+    if short:
+        return decide("too-few", **args, short=listed([f"{Flop(flop)} for {variant.title}" for variant, flop in short]))
+    skipping = [(variant, flop) for variant, flop in found if flop < (needed + full) / 2]
+    whole = [variant.title for variant, flop in found if (variant, flop) not in skipping]
+    most = max((flop for _, flop in skipping), default=full)
+    ceiling = facts.ceilings.matmul_flop_per_s if facts.ceilings else None
+    args |= {**_foretold(facts, found), "skipping": _said(skipping), "whole": f"{listed(whole)} {'does' if len(whole) == 1 else 'do'}",
+             "saved_time": Seconds((full - most) / ceiling) if ceiling and skipping else None}
+    return decide("all-skip" if not whole else "some-skip" if skipping else "none-skips", **args)
+
+
+def _said(found: list[tuple[VariantFacts, float]]) -> str:
+    return listed([f"{variant.title} does {Flop(flop)}" if not index else f"{variant.title} {Flop(flop)}" for index, (variant, flop) in enumerate(found)])
+
+
+def _foretold(facts: RunFacts, found: list[tuple[VariantFacts, float]]) -> dict[str, object]:
+    """Whether counting the tiles that hold a visible pair gives the hardware's number."""
+    told = [(variant, flop, size) for variant, flop in found if (size := _tile(variant))]
+    exact = [f"{v.title} {size[0]} × {size[1]}" for v, flop, size in told if tiled_flop(facts.workload, size) == flop]
+    other = [f"{v.title} {size[0]} × {size[1]} would do {Flop(tiled_flop(facts.workload, size))}" for v, flop, size in told if tiled_flop(facts.workload, size) != flop]
+    return {"exact": listed(exact), "not_exact": listed(other)}
+
+
+def _tile(variant: VariantFacts) -> Tile | None:
+    kernel = main_kernel(variant)
+    return tile(kernel.decoded) if kernel else None
+
+
+STEP_ANSWERS: dict[str, Answer] = {
+    **NO_KERNELS, **NOT_COUNTED,
+    "whole": Answer("The step-by-step variants multiply the whole square: {whole} on Tensor Cores, {needed} of which the mask lets through.",
+                    because=(Because("elsewhere", "{elsewhere} does its products elsewhere: nothing was counted on Tensor Cores."),)),
+    "elsewhere": Answer("Nothing was counted on Tensor Cores for {elsewhere}: the products are done elsewhere."),
+    "otherwise": Answer("The step-by-step variants do another number of operations than the square has ({full}): {done} on Tensor Cores."),
+}
+
+
+def step_rule(facts: RunFacts) -> Decision:
+    if not ran(facts):
+        return decide("no-kernels")
+    counts = [(v, flop) for v in ran(facts) if v.id not in FUSED and (flop := tensor_core_flop(v)) is not None]
+    if not counts:
+        return decide("not-counted", what="the step-by-step variants")
+    some = [(v, flop) for v, flop in counts if flop]
+    args = {"needed": percent(needed_flop(facts), facts.workload.full_flop), "full": Flop(facts.workload.full_flop), "done": _said(some),
+            "whole": listed([v.title for v, _ in some]) + f" {Flop(facts.workload.full_flop)}", "elsewhere": listed([v.title for v, flop in counts if not flop])}
+    if not some:
+        return decide("elsewhere", **args)
+    return decide("whole" if all(flop == facts.workload.full_flop for _, flop in some) else "otherwise", **args)
+
+
+def evidence(facts: RunFacts) -> Evidence:
+    shown = [(variant, tensor_core_flop(variant)) for variant in ran(facts)]
+    if not any(flop is not None for _, flop in shown):
+        return Evidence()
+    return Evidence(tables=(_table(facts, shown),), charts=_chart(facts, shown))
+
+
+def _table(facts: RunFacts, shown: list[tuple[VariantFacts, float | None]]) -> Table:
+    rows = []
+    for variant, flop in shown:
+        size = _tile(variant) if variant.id in FUSED else None
+        rows.append((variant.title, None if flop is None else Count(round(flop)), percent(flop, facts.workload.full_flop),
+                     Ratio(flop / needed_flop(facts)) if flop else None, f"{size[0]} × {size[1]}" if size else None,
+                     Count(tiled_flop(facts.workload, size)) if size else None))
+    notes = (f"The whole square: {Count(facts.workload.full_flop)}. The pairs that the mask leaves: {Count(needed_flop(facts))}. One multiplication and one addition are two operations.",
+             "Foretold: all tiles that hold at least one visible pair, each computed whole. cuDNN's tile is inferred from its name.")
+    return Table(columns("Variant", "#Operations on Tensor Cores", "#Of the whole square", "#÷ visible pairs", "Tile in the name (queries × keys)", "#Foretold by the tile"),
+                 tuple(rows), "Operations that Tensor Cores did in one forward, counted.", notes)
+
+
+def _chart(facts: RunFacts, shown: list[tuple[VariantFacts, float | None]]) -> tuple[Chart, ...]:
+    needed, known = needed_flop(facts), [(variant, flop) for variant, flop in shown if flop is not None]
+    said = listed([f"{variant.title} {Flop(flop)} ({Percent(round(100 * flop / facts.workload.full_flop))} of the square)" for variant, flop in known])
+    return number_bars("square-work", [(variant, flop / GIGA) for variant, flop in known], "GFLOP",
+                       alt=f"Operations on Tensor Cores in one forward: {said}; the visible pairs need {Flop(needed)}.",
+                       caption="Operations on Tensor Cores in one forward, counted. The mark is what the visible pairs need.",
+                       reference=[needed / GIGA] * len(known), reference_label=f"the pairs that the mask leaves, {Flop(needed)}")
+
+
+READING = Reading(
+    slug="half-the-square",
+    title="Tensor Core work: half the square",
+    question="A causal mask hides nearly half of all pairs. Who computes them all the same?",
+    questions=(
+        Question("square-fused", "Do the fused kernels compute what the mask hides?", fused_rule, FUSED_ANSWERS),
+        Question("square-steps", "And the step-by-step variants?", step_rule, STEP_ANSWERS),
+    ),
+    evidence=evidence,
+)

@@ -1,0 +1,145 @@
+"""Occupancy three ways: worked out from the launch, written by the profiler, counted by the hardware."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..facts import ActivityFacts, RunFacts
+from ..facts.counters import OCCUPANCY_POINTS, occupancy_disagrees
+from ..findings.bar_charts import number_bars
+from ..findings.base import Chart, Evidence
+from ..findings.bounds import WORTH_NAMING
+from ..findings.one_kernel import kernels, main_kernel
+from ..findings.residency import DEFAULT_LIMIT, kernels_table
+from ..occupancy import AGREEMENT
+from ..tables import Table, code
+from ..units import Count, Percent, listed, plural
+from .base import Answer, Because, Decision, Question, Reading, decide, ran
+from .counting import NO_KERNELS, NOT_COUNTED
+
+NAMED = 3
+FIRST = ("Kernel", "Arithmetic", "Profiler", "Counters", "Achieved", "Limited by", "Why they differ", "Variants")
+
+
+def distinct(facts: RunFacts) -> list[ActivityFacts]:
+    """Each kernel with its launch once, in the order of the variants."""
+    seen: dict[tuple[object, ...], ActivityFacts] = {}
+    for variant in ran(facts):
+        for kernel in kernels(variant):
+            seen.setdefault((kernel.name, kernel.grid, kernel.block, kernel.registers, kernel.shared_memory), kernel)
+    return list(seen.values())
+
+
+COUNTED_ANSWERS: dict[str, Answer] = {
+    **NO_KERNELS, **NOT_COUNTED,
+    "agree": Answer("Yes: for all {count} that have both, the hardware's theoretical occupancy is the one that the launch works out at, within {points} points.",
+                    caveats=(Because("single", "{single} could not be compared."),)),
+    "disagree": Answer("⚠ Not for {odd}: there the hardware's theoretical occupancy is another than the launch works out at. For the other {rest} both agree.",
+                       because=(Because("details", "{details}. Trust the counter: a limit that the trace does not record must be at work."),),
+                       caveats=(Because("single", "{single} could not be compared."),)),
+    "no-arithmetic": Answer("Nothing can be worked out: this device's limits are not known here, or the trace lacks the launches' registers."),
+}
+
+
+def counted_rule(facts: RunFacts) -> Decision:
+    found = distinct(facts)
+    if not found:
+        return decide("no-kernels")
+    if not any(kernel.occupancy for kernel in found):
+        return decide("no-arithmetic")
+    both = [k for k in found if k.occupancy and k.counters and k.counters.theoretical_pct is not None]
+    if not both:
+        return decide("not-counted", what="any kernel")
+    odd = [k for k in both if occupancy_disagrees(k)]
+    details = [f"{code(k.short)} works out at {Percent(k.occupancy.theoretical)}, counted {Percent(k.counters.theoretical_pct or 0.0)}"
+               for k in odd[:NAMED] if k.occupancy and k.counters]
+    args = {"count": plural(len(both), "kernel"), "points": f"{OCCUPANCY_POINTS:g}", "odd": plural(len(odd), "kernel"), "rest": Count(len(both) - len(odd)), "details": "; ".join(details),
+            "single": plural(len(found) - len(both), "kernel") if len(found) > len(both) else None}
+    return decide("disagree" if odd else "agree", **args)
+
+
+FIELD_ANSWERS: dict[str, Answer] = {
+    **NO_KERNELS,
+    "all-agree": Answer("The profiler's field agrees with the arithmetic for {same}, but for rounding."),
+    "some-differ": Answer("The profiler's field agrees with the arithmetic for {same}, but for rounding, and not for {differ}.",
+                          because=(Because("false_zeros", "{false_zeros} of these use more than 48 KiB of shared memory and read 0: the profiler reckons with the default limit."),
+                                   Because("small_grids", "{small_grids} of these have a grid too small to fill the device: the profiler counts the blocks that there are, not those that would fit."))),
+    "no-field": Answer("Nothing can be compared: this run's traces have no occupancy field, or no kernel's occupancy can be worked out."),
+}
+
+
+def field_rule(facts: RunFacts) -> Decision:
+    found = distinct(facts)
+    if not found:
+        return decide("no-kernels")
+    both = [k for k in found if k.occupancy and k.profiler_occupancy is not None]
+    if not both:
+        return decide("no-field")
+    differ = [k for k in both if abs((k.profiler_occupancy or 0.0) - (k.occupancy.theoretical if k.occupancy else 0.0)) > AGREEMENT + 1e-6]
+    zeros = [k for k in differ if k.profiler_occupancy == 0 and (k.shared_memory or 0) > DEFAULT_LIMIT]
+    small = [k for k in differ if k not in zeros and (k.occupancy_why or "").startswith("The grid is small")]
+    return decide("some-differ" if differ else "all-agree", same=plural(len(both) - len(differ), "kernel"), differ=Count(len(differ)),
+                  false_zeros=Count(len(zeros)) if zeros else None, small_grids=Count(len(small)) if small else None)
+
+
+ACHIEVED_ANSWERS: dict[str, Answer] = {
+    **NO_KERNELS, **NOT_COUNTED,
+    "below": Answer("Among the kernels that take a hundredth of their variant's time or more, {nearest} comes closest to its theoretical value ({nearest_values}), and {farthest} stays "
+                    "farthest below it ({farthest_values})."),
+    "one": Answer("{nearest} reaches {nearest_values}."),
+}
+
+
+def achieved_rule(facts: RunFacts) -> Decision:
+    if not distinct(facts):
+        return decide("no-kernels")
+    weighty = [k for v in ran(facts) for k in kernels(v) if k.duration >= WORTH_NAMING * sum(a.duration for a in v.activities)]
+    known = [(k, k.counters.achieved_pct, k.counters.theoretical_pct) for k in weighty if k.counters and k.counters.achieved_pct is not None and k.counters.theoretical_pct]
+    if not known:
+        return decide("not-counted", what="any kernel")
+    order = sorted(known, key=lambda item: -item[1] / item[2])
+    near, far = order[0], order[-1]
+    args = {"nearest": code(near[0].short), "nearest_values": _of(near), "farthest": code(far[0].short), "farthest_values": _of(far)}
+    return decide("below" if near[0].name != far[0].name else "one", **args)
+
+
+def _of(item: tuple[ActivityFacts, float, float]) -> str:
+    return f"{Percent(item[1])} of {Percent(item[2])}"
+
+
+def evidence(facts: RunFacts) -> Evidence:
+    return Evidence(tables=tuple(_sources_first(table) for table in kernels_table(facts)), charts=_chart(facts))
+
+
+def _sources_first(table: Table) -> Table:
+    """The table of the flash page with the sources of occupancy first, so that a narrow screen shows them beside the kernel."""
+    titles = [column.title for column in table.columns]
+    places = [titles.index(title) for title in FIRST] + [place for place, title in enumerate(titles) if title not in FIRST]
+    return replace(table, columns=tuple(table.columns[place] for place in places), rows=tuple(tuple(row[place] for place in places) for row in table.rows))
+
+
+def _chart(facts: RunFacts) -> tuple[Chart, ...]:
+    """The longest kernel of each variant: theoretical as bars, achieved as marks."""
+    shown = [(v, k) for v in ran(facts) if (k := main_kernel(v)) and k.occupancy]
+    if not shown:
+        return ()
+    marks = [k.counters.achieved_pct if k.counters else None for _, k in shown]
+    said = listed([f"{v.title} {Percent(k.occupancy.theoretical)}" + (f" (achieved {Percent(mark)})" if mark is not None else "") for (v, k), mark in zip(shown, marks) if k.occupancy])
+    counted = any(mark is not None for mark in marks)
+    return number_bars("occupancy-achieved", [(v, k.occupancy.theoretical if k.occupancy else None) for v, k in shown], "%",
+                       alt=f"Theoretical occupancy of each variant's longest kernel: {said}.",
+                       caption="Theoretical occupancy of each variant's longest kernel" + (". The mark is what was achieved on average, counted." if counted else ", worked out from its launch."),
+                       reference=marks if counted else None, reference_label="achieved, counted" if counted else None)
+
+
+READING = Reading(
+    slug="occupancy",
+    title="Occupancy three ways",
+    question="The launch, the profiler and the hardware each have a number for how full an SM is. Do they agree?",
+    questions=(
+        Question("occupancy-counted", "Do the counters confirm the arithmetic?", counted_rule, COUNTED_ANSWERS),
+        Question("occupancy-field", "Does the profiler's field?", field_rule, FIELD_ANSWERS),
+        Question("occupancy-achieved", "How much of it is achieved?", achieved_rule, ACHIEVED_ANSWERS),
+    ),
+    evidence=evidence,
+)

@@ -1,0 +1,120 @@
+"""Tables and charts of "Where the bytes go"."""
+
+from __future__ import annotations
+
+from .. import device
+from ..facts import ActivityFacts, RunFacts, VariantFacts
+from ..facts.traffic import Traffic, activity_traffic, dram_bytes, forward_traffic, operand_ratio, why_no_ratio
+from ..findings.bar_charts import number_bars
+from ..findings.base import Chart, Evidence
+from ..findings.bounds import apart, requested
+from ..findings.flash_hbm_evidence import NO_RATIO
+from ..tables import Table, columns
+from ..units import Bytes, Count, Ratio, listed
+from .base import per_second, percent, ran, rate, time, us
+
+MIB = 2**20
+MOST_ROLES = 7
+
+
+def evidence(facts: RunFacts) -> Evidence:
+    shown = ran(facts)
+    if not shown:
+        return Evidence()
+    stepwise = [variant for variant in shown if len(variant.activities) > 2]
+    return Evidence(tables=(_forwards(facts, shown), *(_steps(variant) for variant in stepwise)), charts=(*_bars(facts, shown), *_roles(shown)))
+
+
+def _asked(variant: VariantFacts) -> float | None:
+    parts = [requested(activity) for activity in variant.activities]
+    return None if None in parts else float(sum(part or 0.0 for part in parts))
+
+
+def _size(value: float | None) -> Bytes | None:
+    return None if value is None else Bytes(value)
+
+
+def _forwards(facts: RunFacts, shown: list[VariantFacts]) -> Table:
+    peaks, copy = device.peaks(facts.device), facts.ceilings.copy_bytes_per_s if facts.ceilings else None
+    rows = []
+    for variant in shown:
+        traffic = forward_traffic(variant)
+        speed = rate(traffic.total, variant) if traffic else None
+        rows.append((variant.title, _size(_asked(variant)), _size(traffic and traffic.total), _size(traffic and traffic.read), _size(traffic and traffic.written),
+                     _size(traffic and traffic.from_trace or None), _ratio(facts, variant, traffic), us(time(variant)), per_second(speed),
+                     percent(speed, copy), percent(speed, peaks.memory_bytes_per_s if peaks else None)))
+    notes = ("Requested: modelled from the shapes, each tensor once per step. Counted: at the door to memory. Of it, copies and memsets are from the trace.",
+             *((f"Datasheet: {peaks.source}.",) if peaks else ("The datasheet's peak of this device is not known here.",)))
+    return Table(columns("Variant", "#Requested", "#Counted", "#Read", "#Written", "#From the trace", "#Counted ÷ operands", "#GPU time (µs)", "#Counted ÷ time",
+                         "#Of the copy ceiling", "#Of the datasheet's peak"), tuple(rows), "Bytes of one forward, and how fast they went.", notes)
+
+
+def _ratio(facts: RunFacts, variant: VariantFacts, traffic: Traffic | None) -> Ratio | str | None:
+    ratio = operand_ratio(facts, variant)
+    if ratio is not None:
+        return Ratio(ratio)
+    return NO_RATIO[why_no_ratio(facts) or "cache-unknown"] if traffic else None
+
+
+def _steps(variant: VariantFacts) -> Table:
+    rows = tuple((Count(place), a.role, a.kind, _size(requested(a)), *_counted(a), us(a.duration), _source(a)) for place, a in enumerate(variant.activities, start=1))
+    notes = ("Read and written apart show where a step's bytes went. A step that writes less than it asks for leaves the rest in the cache, and a later step pushes it out.",)
+    return Table(columns("#Step", "Role", "Kind", "#Requested", "#Read", "#Written", "#Counted ÷ requested", "#GPU time (µs)", "Bytes are"), rows,
+                 f"{variant.title}, step by step.", notes if forward_traffic(variant) else ())
+
+
+def _counted(activity: ActivityFacts) -> tuple[object, object, object]:
+    traffic, asked = activity_traffic(activity), requested(activity)
+    if traffic is None:
+        return None, None, None
+    ratio = Ratio(traffic.total / asked) if asked and activity.kind == "kernel" else None
+    return Bytes(traffic.read), Bytes(traffic.written), ratio
+
+
+def _source(activity: ActivityFacts) -> str:
+    traffic = activity_traffic(activity)
+    if traffic is None:
+        return "not known" if requested(activity) is None else "modelled only"
+    if activity.kind != "kernel":
+        return "from the trace"
+    return "counted, not as modelled" if apart(activity) else "counted"
+
+
+def _bars(facts: RunFacts, shown: list[VariantFacts]) -> tuple[Chart, ...]:
+    """Bytes of one forward, the operands as a mark: the picture of the ratio."""
+    counted = any(forward_traffic(variant) for variant in shown)
+    values = [(variant, value) for variant in shown if (value := dram_bytes(variant) if counted else _asked(variant)) is not None]
+    word = "Counted DRAM traffic" if counted else "Requested bytes (modelled)"
+    said = listed([f"{variant.title} {Bytes(value)}" for variant, value in values])
+    operands = facts.workload.operand_bytes
+    return number_bars("bytes-forward", [(variant, value / MIB) for variant, value in values], "MiB",
+                       alt=f"{word} of one forward: {said}; the operands are {Bytes(operands)}.",
+                       caption=f"{word} of one forward. The mark is what must cross at least once: Q, K, V and the output.",
+                       reference=[operands / MIB] * len(values), reference_label=f"the operands once, {Bytes(operands)}")
+
+
+def _roles(shown: list[VariantFacts]) -> tuple[Chart, ...]:
+    """The same bytes by what the steps do, for variants of several steps."""
+    stepwise = [variant for variant in shown if len(variant.activities) > 2]
+    counted = [variant for variant in stepwise if forward_traffic(variant)]
+    known = counted or [variant for variant in stepwise if _asked(variant) is not None]
+    if not known:
+        return ()
+    sizes = {variant.id: _by_role(variant, bool(counted)) for variant in known}
+    order = sorted({role for of in sizes.values() for role in of}, key=lambda role: -sum(of.get(role, 0.0) for of in sizes.values()))
+    series = [(role, [sizes[variant.id].get(role, 0.0) / MIB for variant in known]) for role in order[:MOST_ROLES]]
+    if order[MOST_ROLES:]:
+        series.append(("the rest", [sum(sizes[v.id].get(role, 0.0) for role in order[MOST_ROLES:]) / MIB for v in known]))
+    word = "Counted DRAM traffic" if counted else "Requested bytes (modelled)"
+    said = "; ".join(f"{v.title}: " + listed([f"{role} {Bytes(sizes[v.id][role])}" for role in sorted(sizes[v.id], key=lambda r: -sizes[v.id][r])[:3]]) for v in known)
+    return (Chart("bytes-roles", "stacked", {"labels": [v.title for v in known], "series": series, "unit": "MiB"},
+                  alt=f"{word} by step. {said}.", caption=f"{word} of one forward, by what the steps do."),)
+
+
+def _by_role(variant: VariantFacts, counted: bool) -> dict[str, float]:
+    out: dict[str, float] = {}
+    for activity in variant.activities:
+        traffic = activity_traffic(activity)
+        size = (traffic.total if traffic else 0.0) if counted else requested(activity) or 0.0
+        out[activity.role] = out.get(activity.role, 0.0) + size
+    return {role: size for role, size in out.items() if size}
