@@ -129,7 +129,7 @@ READING = Reading(
     question="How many bytes cross to memory in one forward, step by step, and how many would have to?",
     questions=(
         Question("bytes-forward", "How much goes through DRAM in one forward?", forward_rule, FORWARD_ANSWERS),
-        Question("bytes-ratio", "How often does the operands' size go through?", ratio_rule, RATIO_ANSWERS),
+        Question("bytes-ratio", "How much is that for each byte of the operands?", ratio_rule, RATIO_ANSWERS),
         Question("bytes-agree", "Do counted and requested bytes agree?", agree_rule, AGREE_ANSWERS),
         Question("bytes-floor", "How much of the time do the bytes explain?", floor_rule, FLOOR_ANSWERS),
     ),
