@@ -5,7 +5,9 @@ from __future__ import annotations
 from .. import power
 from ..diff import example
 from ..facts import RunFacts, VariantFacts
+from ..findings.safe_softmax import about_the_mask
 from ..tables import Table, columns
+from ..units import Seconds
 from . import board, glance, lead, pictures, summaries
 from .cells import sentence, signed, us
 from .environment import page
@@ -60,8 +62,12 @@ def wall(facts: RunFacts) -> Table:
 
 
 def calls(facts: RunFacts) -> Table:
-    rows = tuple((summaries.variant_link(v), us(v.first_call), us(v.first_call_new_shape), us(v.host_time)) for v in _shown(facts))
-    return Table(columns("Variant", "#First call (µs)", "#First call at a new shape (µs)", "#Steady state (µs)"), rows)
+    rows = tuple((summaries.variant_link(v), alone(v), summaries.spread(v.first_call), summaries.spread(v.first_call_new_shape), us(v.host_time)) for v in _shown(facts))
+    return Table(columns("Variant", "#First call, before all others", "#First call, lowest to highest process", "#First call at a new shape", "#Steady state (µs)"), rows)
+
+
+def alone(variant: VariantFacts) -> str | None:
+    return None if variant.first_call_alone is None else str(Seconds(variant.first_call_alone))
 
 
 def cold(facts: RunFacts) -> Table:
@@ -79,5 +85,5 @@ def accuracy(facts: RunFacts) -> Table:
         error, allowed = (None if value is None else f"{value * 100:.2g} %" for value in (v.relative_error, v.allowed_error))
         rows.append((summaries.variant_link(v), error, allowed, summaries.masked_row(v)))
         if v.masked_row and v.masked_row.reason:
-            notes.append(f"{v.title}: {sentence(v.masked_row.reason)}")
+            notes.append(f"{v.title}: {sentence(about_the_mask(v.masked_row.reason) or v.masked_row.reason)}.")
     return Table(columns("Variant", "#Relative error", "#Allowed", "Fully masked row"), tuple(rows), notes=tuple(notes))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..facts import RunFacts, VariantFacts
 from ..tables import Table, columns
-from ..units import Ratio
+from ..units import Ratio, listed, plural
 from .cells import us
 from .lead import QUANTITIES, decisive, ranked
 from .summaries import variant_link, without_empty
@@ -20,7 +20,9 @@ def table(facts: RunFacts) -> Table:
     least = order[0][1].median if order else None
     name = QUANTITIES[quantity]
     titles = columns("Variant", f"#{name[0].upper()}{name[1:]} (µs)", "#× the fastest", "#Host time of a call (µs)", "#Kernels", "#Relative error")
-    return without_empty(Table(titles, tuple(_row(variant, quantity, least) for variant in facts.variants.values())))
+    single = [v.title for v in facts.variants.values() if v.ok and (time := getattr(v, quantity)) and len(time.samples) == 1 and order and len(order[0][1].samples) > 1]
+    notes = (f"{listed(single)}: one process only, and in no verdict. The others: medians over {plural(len(order[0][1].samples), 'fresh process', 'fresh processes')}.",) if single else ()
+    return without_empty(Table(titles, tuple(_row(variant, quantity, least) for variant in facts.variants.values()), notes=notes))
 
 
 def _row(variant: VariantFacts, quantity: str, least: float | None) -> tuple[object, ...]:

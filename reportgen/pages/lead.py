@@ -9,7 +9,7 @@ import re
 
 from ..facts import SIX, RunFacts, VariantFacts
 from ..statistics import Estimate, compare
-from ..units import Ratio, Seconds, listed
+from ..units import Ratio, Seconds, extent, listed
 from .site import Site, device_name, software
 from .summaries import fused_by_host_time
 
@@ -29,8 +29,9 @@ def ranked(facts: RunFacts, quantity: str) -> list[tuple[VariantFacts, Estimate]
 
 def fastest(facts: RunFacts) -> list[VariantFacts]:
     """The fastest of the six by the decisive quantity, and those that cannot be told apart from it."""
-    order = ranked(facts, decisive(facts))
-    return [v for index, (v, time) in enumerate(order) if index == 0 or compare(order[0][1], time, facts.floor).winner == "tie"]
+    quantity = decisive(facts)
+    order = ranked(facts, quantity)
+    return [v for index, (v, time) in enumerate(order) if index == 0 or compare(order[0][1], time, facts.floor_of(quantity)).winner == "tie"]
 
 
 def winner(facts: RunFacts) -> str:
@@ -65,10 +66,21 @@ def wall(facts: RunFacts) -> str:
     if time is None:
         return ""
     cost = f"called back to back from Python it takes {Seconds(time.median)} of wall time per forward"
-    if first.id == best.id or compare(in_loop[0][1], time, facts.floor).winner == "tie":
+    floor = facts.floor_of("wall_time")
+    level = [v.title for v, other in in_loop if v.id != best.id and compare(time, other, floor).winner == "tie"]
+    if level:
+        return f"When Python does the launching it cannot be told apart from {listed(level)}: {cost}."
+    if first.id == best.id:
         return f"It stays in front when Python does the launching: {cost}."
-    return (f"The order changes when Python does the launching: {cost}, and {first.title} takes {Seconds(in_loop[0][1].median)}. "
-            "The CPU, not the GPU, sets that pace.")
+    return f"The order changes when Python does the launching: {cost}, and {first.title} takes {Seconds(in_loop[0][1].median)}.{_pace(facts.variants[best.id])}"
+
+
+def _pace(variant: VariantFacts) -> str:
+    """That the CPU sets the pace, where a call costs it more than the GPU works."""
+    host, gpu = variant.host_time, variant.gpu_time
+    if host is None or gpu is None or host.median <= gpu.median:
+        return ""
+    return f" A call keeps the CPU {Seconds(host.median)}, longer than the GPU works, so the CPU sets that pace."
 
 
 def cpu_cost(facts: RunFacts) -> str:
@@ -78,22 +90,27 @@ def cpu_cost(facts: RunFacts) -> str:
         return ""
     cheap, dear = order[0], order[-1]
     assert cheap.host_time and dear.host_time
-    if compare(cheap.host_time, dear.host_time, facts.floor).winner == "tie":
+    floor = facts.floor_of("host_time")
+    if compare(cheap.host_time, dear.host_time, floor).winner == "tie":
         return f"Their cost on the CPU cannot be told apart: about {Seconds(cheap.host_time.median)} per call for {listed([v.title for v in order])}."
     calls = ", ".join(f"{Seconds(v.host_time.median)} for {v.title}" for v in order if v.host_time)
-    return f"A call costs the CPU {calls}."
+    level = [f"{a.title} and {b.title}" for a, b in zip(order, order[1:])
+             if a.host_time and b.host_time and compare(a.host_time, b.host_time, floor).winner == "tie"]
+    return f"A call costs the CPU {calls}" + (f" ({listed(level)} cannot be told apart)." if level else ".")
 
 
 def first_call(facts: RunFacts) -> str:
-    """The dearest first call of a fused backend, where it is far above the steady state."""
+    """The dearest first call of a fused backend, where it is far above the steady state in every process."""
     known = [v for v in fused_by_host_time(facts) if v.first_call and v.host_time]
     if not known:
         return ""
-    worst = max(known, key=lambda v: v.first_call.median if v.first_call else 0.0)
+    worst = max(known, key=lambda v: v.first_call.low if v.first_call else 0.0)
     assert worst.first_call and worst.host_time
-    if worst.first_call.median < 20 * worst.host_time.median:
+    if worst.first_call.low < 20 * worst.host_time.median:
         return ""
-    return f"The first call in a process is another matter: {Seconds(worst.first_call.median)} for {worst.title}."
+    again = worst.first_call_new_shape
+    shape = f", and {extent(again.low, again.high)} at each new shape" if again and again.low >= 20 * worst.host_time.median else ""
+    return f"The first call in a process is another matter: {extent(worst.first_call.low, worst.first_call.high)} for {worst.title}{shape}."
 
 
 def default_backend(facts: RunFacts) -> str:
@@ -121,12 +138,25 @@ def picks_the_fastest(facts: RunFacts) -> bool:
         return False
     best, least = order[0]
     time = getattr(chosen, decisive(facts))
-    return chosen.id == best.id or bool(time and compare(least, time, facts.floor).winner == "tie")
+    return chosen.id == best.id or bool(time and compare(least, time, facts.floor_of(decisive(facts))).winner == "tie")
 
 
 def introduction(facts: RunFacts) -> str:
     """Where the numbers on the page come from."""
     return f"{device_name(facts)}, {software(facts)}; {facts.workload.describe()}."
+
+
+def by_hand(facts: RunFacts) -> str:
+    """What the one call gives over attention written by hand, where this run shows that it is faster."""
+    chosen, quantity = _default(facts), decisive(facts)
+    naive = facts.variants.get("naive")
+    if chosen is None or naive is None or not chosen.ok or not naive.ok:
+        return ""
+    time, by_itself = getattr(chosen, quantity), getattr(naive, quantity)
+    if time is None or by_itself is None or compare(time, by_itself, facts.floor_of(quantity)).winner != "first":
+        return ""
+    return (f"Where attention is written by hand, call `F.scaled_dot_product_attention(q, k, v, is_causal=True)`: left alone it runs {chosen.title} here, "
+            f"and naive attention takes {_times(time, by_itself)} its {QUANTITIES[quantity]}.")
 
 
 ACTIONABLE = ("flash-fastest", "sdpa-pin", "cudnn-cpu-cost", "math-slower", "memcpy-hidden", "math-mask-rebuilt", "math-safe-softmax")
@@ -140,6 +170,9 @@ def advice(site: Site, facts: RunFacts) -> list[tuple[str, str, str]]:
     """
     outcomes = site.outcomes[facts.slot]
     out: dict[str, tuple[str, str, str]] = {}
+    hand = by_hand(facts)
+    if hand and any(finding.slug == "fastest" for finding in site.findings):
+        out[hand] = (hand, site.finding_of("flash-fastest").title, "findings/fastest.md#what-to-do-in-your-code")
     for claim in ACTIONABLE:
         if claim == "flash-fastest" and picks_the_fastest(facts):
             continue

@@ -8,7 +8,7 @@ from .. import published
 from ..facts import FUSED, ActivityFacts, RunFacts, VariantFacts
 from ..statistics import Estimate, compare
 from ..tables import Link, Table, columns
-from ..units import MISSING, Count, Percent, Ratio, Seconds, listed
+from ..units import MISSING, Count, Percent, Ratio, Seconds, extent, listed
 from .cells import interval, ratio_interval, sentence, us
 from .site import RECORDED_BEFORE
 
@@ -58,7 +58,7 @@ def slowdown(facts: RunFacts) -> Table:
         for name, quantity in (("GPU time", "gpu_time"), ("GPU time, cold cache", "gpu_time_cold"), ("wall time", "wall_time")):
             first, second = getattr(slow, quantity), getattr(fast, quantity)
             if first is not None and second is not None:
-                rows.append((f"Here, {name}", us(second), us(first), ratio_interval(compare(first, second, facts.floor).ratio)))
+                rows.append((f"Here, {name}", us(second), us(first), ratio_interval(compare(first, second, facts.floor_of("gpu_time")).ratio)))
     article = tuple(published.of(name, "gpu_time") for name in ("naive_inplace", "sdpa_math"))
     if all(article):
         rows.append((f"Article, {said['device']['name']}, GPU time", us(article[0]), us(article[1]), f"{said['math_slowdown']}"))
@@ -77,8 +77,8 @@ def cpu_bill(facts: RunFacts) -> Table:
             continue
         rows.append((variant_link(variant), us(variant.host_time), interval(variant.host_time), us(variant.profiled_host_time),
                      us(published.of(variant.id, "cpu_time")) if published_workload(facts) else None,
-                     us(variant.first_call), us(variant.gpu_time), us(variant.wall_time)))
-    return without_empty(Table(columns("Variant", "#Host time (µs)", "#Lowest to highest (µs)", "#Under the profiler (µs)", "#Article, profiler (µs)", "#First call (µs)",
+                     spread(variant.first_call), us(variant.gpu_time), us(variant.wall_time)))
+    return without_empty(Table(columns("Variant", "#Host time (µs)", "#Lowest to highest (µs)", "#Under the profiler (µs)", "#Article, profiler (µs)", "#First call",
                          "#GPU time (µs)", "#Wall time (µs)"),
                  tuple(rows), "What one call costs the CPU: in steady state without a profiler, under the profiler (the article's quantity), and on the first call.",
                  why_nots(facts)), NOTHING_IN)
@@ -133,6 +133,11 @@ def without_empty(table: Table, unsaid: str = "") -> Table:
     return replace(table, columns=tuple(table.columns[i] for i in kept), rows=tuple(tuple(row[i] for i in kept) for row in table.rows), notes=notes)
 
 
+def spread(time: Estimate | None) -> str | None:
+    """Smallest to largest, for a quantity whose middle would say nothing: what a first call loads depends on what ran before."""
+    return None if time is None else extent(time.low, time.high)
+
+
 NOTHING_IN = "Without a value on this device: {}."
 
 
@@ -143,8 +148,8 @@ def numbers(facts: RunFacts) -> Table:
         error = None if variant.relative_error is None else f"{variant.relative_error * 100:.2g} %"
         memory = None if variant.peak_memory_bytes is None else f"{variant.peak_memory_bytes / 2**20:,.1f}"
         rows.append((variant_link(variant), variant.status, us(variant.gpu_time), us(variant.gpu_time_cold), us(variant.wall_time), us(variant.host_time),
-                     us(variant.first_call), us(variant.first_call_new_shape), memory, error, masked_row(variant)))
-    return without_empty(Table(columns("Variant", "Status", "#GPU, hot (µs)", "#GPU, cold (µs)", "#Wall (µs)", "#Host (µs)", "#First call (µs)", "#First call, new shape (µs)",
+                     spread(variant.first_call), spread(variant.first_call_new_shape), memory, error, masked_row(variant)))
+    return without_empty(Table(columns("Variant", "Status", "#GPU, hot (µs)", "#GPU, cold (µs)", "#Wall (µs)", "#Host (µs)", "#First call", "#First call, new shape",
                          "#Peak memory (MiB)", "#Relative error", "Fully masked row"),
                  tuple(rows), "Medians of fresh processes. GPU time is that of the activities alone; wall time is per forward in an eager loop; host time is until the call returns.",
                  why_nots(facts)), NOTHING_IN)
@@ -187,7 +192,7 @@ def _result(value: int | float | None) -> object:
     return Count(value) if isinstance(value, int) else value
 
 
-MASKED_ROW = {"nan": "NaN", "zeros": "zeros", "other": "other values", "refused": "refused", "takes-no-mask": "takes no mask"}
+MASKED_ROW = {"nan": "NaN", "zeros": "zeros", "other": "other values", "infinite": "infinite values", "refused": "refused", "takes-no-mask": "takes no mask"}
 
 
 def masked_row(variant: VariantFacts) -> str | None:

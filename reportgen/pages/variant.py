@@ -89,7 +89,7 @@ def numbers(variant: VariantFacts) -> Table | None:
     """The variant's measured quantities as rows: median, lowest and highest process."""
     if not variant.ok:
         return None
-    names = (("GPU time, inputs in cache (hot)", "gpu_time"), ("GPU time, inputs from memory (cold)", "gpu_time_cold"), ("Wall time in an eager loop", "wall_time"),
+    names = (("GPU time, the same inputs every time (hot)", "gpu_time"), ("GPU time, rotating inputs (cold)", "gpu_time_cold"), ("Wall time in an eager loop", "wall_time"),
              ("Host time of one call", "host_time"), ("Host time under the profiler", "profiled_host_time"), ("First call", "first_call"),
              ("First call at a new shape", "first_call_new_shape"))
     rows = []
