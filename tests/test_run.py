@@ -115,3 +115,45 @@ def test_discovery_ignores_recordings_under_way(tmp_path):
     hidden.mkdir()
     (hidden / "run.json").write_text("{}")
     assert [folder.parent.name for folder in run_room.discover(tmp_path)] == ["another", "test-gpu"]
+
+
+def turned(place, value):
+    """The smallest run with one field turned into `value`; place: the path to it."""
+    data = minimal()
+    data["variants"]["naive"].update(masked_row={"outcome": "nan"}, training={"status": "ok"})
+    entry = data
+    for name in place[:-1]:
+        entry = entry[name]
+    entry[place[-1]] = value
+    return data
+
+
+@pytest.mark.parametrize(("place", "value", "said"), [
+    (("recorded_on",), 20261130, "recorded_on is 20261130, expected text"),
+    (("device", "name"), 5, "device.name is 5, expected text"),
+    (("device", "sm_count"), "132", "device.sm_count is '132', expected a number"),
+    (("device", "memory_bytes"), True, "device.memory_bytes is True, expected a number"),
+    (("device", "ecc"), "yes", "device.ecc is 'yes', expected true or false"),
+    (("software", "torch"), 2.11, "software.torch is 2.11, expected text"),
+    (("software",), ["torch"], "software is ['torch'], expected an object"),
+    (("workload", "batch"), "8", "workload.batch is '8', expected a number"),
+    (("protocol",), 7, "protocol is 7, expected an object"),
+    (("label",), 1, "label is 1, expected text"),
+    (("variants", "naive", "title"), None, "variants.naive.title is None, expected text"),
+    (("variants", "naive", "peak_memory_bytes"), "1 MiB", "variants.naive.peak_memory_bytes is '1 MiB', expected a number"),
+    (("variants", "naive", "samples", "gpu_time"), [1e-3, "2"], "variants.naive.samples.gpu_time is [0.001, '2'], expected a list of numbers"),
+    (("variants", "naive", "samples", "gpu_time"), 1e-3, "variants.naive.samples.gpu_time is 0.001, expected a list of numbers"),
+    (("variants", "naive", "masked_row", "outcome"), 0, "variants.naive.masked_row.outcome is 0, expected text"),
+    (("variants", "naive", "training", "kernels"), "9", "variants.naive.training.kernels is '9', expected a number"),
+    (("variants", "naive"), "x", "variants.naive is 'x', expected an object"),
+    (("device",), "H200", "device is 'H200', expected an object"),
+])  # fmt: skip
+def test_a_field_of_another_type_is_named_with_what_it_should_be(tmp_path, place, value, said):
+    with pytest.raises(RunInvalid) as caught:
+        run_room.from_json(turned(place, value), tmp_path)
+    assert f"a field has the wrong form ({said})" in str(caught.value)
+    assert "restore the file from version control" in caught.value.cure
+
+
+def test_an_optional_field_may_be_null(tmp_path):
+    assert run_room.from_json(turned(("device", "sm_count"), None), tmp_path).device.sm_count is None

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import RunInvalid
-from ..statistics import Estimate
 from ..workload import Workload
 from .model import QUANTITIES, RUN_FILE, SCHEMA_VERSION, STATUSES, Ceilings, DeviceRecord, MaskedRow, Run, Training, VariantRun
+from .types import checked, each, estimate
 
 
 def discover(runs_root: Path) -> list[Path]:
@@ -47,23 +47,24 @@ def from_json(data: dict[str, Any], folder: Path) -> Run:
     """The frozen form of `run.json`'s content; trace paths are resolved against `folder`."""
     where = str(folder / RUN_FILE)
     try:
+        checked(Run, data, "", may_be_null=("clocks", "probes", "phases"))
         variants = {key: _variant(key, entry, folder) for key, entry in data["variants"].items()}
         return Run(
             path=folder,
             schema_version=data["schema_version"],
             recorded_on=data["recorded_on"],
-            device=DeviceRecord(**data["device"]),
-            software=data["software"],
+            device=DeviceRecord(**checked(DeviceRecord, data["device"], "device.")),
+            software=each(data["software"], (str, type(None)), "software.", "text"),
             host=data["host"],
             settings=data["settings"],
-            workload=Workload(**data["workload"]),
+            workload=Workload(**checked(Workload, data["workload"], "workload.")),
             label=data["label"],
             protocol=data["protocol"],
-            ceilings=Ceilings(**data["ceilings"]) if data.get("ceilings") else None,
+            ceilings=Ceilings(**checked(Ceilings, data["ceilings"], "ceilings.")) if data.get("ceilings") else None,
             clocks=data.get("clocks") or {},
             probes=data.get("probes") or {},
             variants=variants,
-            phases=data.get("phases") or {},
+            phases=each(data.get("phases") or {}, (int, float), "phases.", "a number"),
             counters=data.get("counters"),
             counters_reason=data.get("counters_reason"),
         )
@@ -74,10 +75,14 @@ def from_json(data: dict[str, Any], folder: Path) -> Run:
 
 
 def _variant(key: str, entry: dict[str, Any], folder: Path) -> VariantRun:
+    place = f"variants.{key}."
+    checked(VariantRun, entry, place, may_be_null=("samples",))
     if entry["status"] not in STATUSES:
         raise ValueError(f"status of {key} is {entry['status']!r}, not one of {', '.join(STATUSES)}")
     samples = entry.get("samples") or {}
     trace = entry.get("trace")
+    if trace is not None and not isinstance(trace, str):
+        raise TypeError(f"{place}trace is {trace!r}, expected text")
     if trace and not (folder / trace).is_file():
         raise RunInvalid(f"{key} names the trace {trace}, which is not there", where=str(folder / RUN_FILE), cure="restore the file from version control")
     return VariantRun(
@@ -88,20 +93,21 @@ def _variant(key: str, entry: dict[str, Any], folder: Path) -> VariantRun:
         source=entry.get("source", ""),
         prediction=tuple((step, meaning) for step, meaning in entry.get("prediction", ())),
         named=entry.get("named", True),
-        samples={name: Estimate(tuple(samples[name])) for name in QUANTITIES if samples.get(name)},
+        samples={name: estimate(samples[name], f"{place}samples.{name}") for name in QUANTITIES if samples.get(name)},
         timer=entry.get("timer"),
         timer_note=entry.get("timer_note"),
         trace_path=folder / trace if trace else None,
         peak_memory_bytes=entry.get("peak_memory_bytes"),
         relative_error=entry.get("relative_error"),
         allowed_error=entry.get("allowed_error"),
-        masked_row=MaskedRow(**entry["masked_row"]) if entry.get("masked_row") else None,
-        training=_training(entry.get("training")),
+        masked_row=MaskedRow(**checked(MaskedRow, entry["masked_row"], f"{place}masked_row.")) if entry.get("masked_row") else None,
+        training=_training(entry.get("training"), f"{place}training."),
     )
 
 
-def _training(entry: dict[str, Any] | None) -> Training | None:
+def _training(entry: dict[str, Any] | None, place: str = "training.") -> Training | None:
     if not entry:
         return None
-    times = {name: Estimate(tuple(entry[name])) if entry.get(name) else None for name in ("gpu_time", "wall_time")}
+    checked(Training, entry, place)
+    times = {name: estimate(entry[name], f"{place}{name}") if entry.get(name) else None for name in ("gpu_time", "wall_time")}
     return Training(**{**entry, **times})
