@@ -98,9 +98,10 @@ def test_the_pin_decides_which_op_runs(small):
 
 
 def test_the_six_come_first_and_only_they_are_named():
-    assert [(variant.id, variant.named) for variant in variants.load()][:7] == [
+    assert not any(variant.named for variant in variants.load()[6:])
+    assert [(variant.id, variant.named) for variant in variants.load()][:6] == [
         ("naive", True), ("naive_inplace", True), ("sdpa_math", True), ("sdpa_efficient", True),
-        ("sdpa_flash", True), ("sdpa_cudnn", True), ("naive_compiled", False)]  # fmt: skip
+        ("sdpa_flash", True), ("sdpa_cudnn", True)]  # fmt: skip
 
 
 def test_a_prediction_is_five_steps_or_one_fused_kernel():
@@ -120,6 +121,53 @@ def test_naive_and_in_place_differ_in_one_line():
 def test_an_unknown_variant_is_refused_with_the_choice():
     with pytest.raises(ReportError, match="no such variant: fast.*\n.*naive_inplace"):
         variants.load(("naive", "fast"))
+
+
+@pytest.fixture
+def added(tmp_path, monkeypatch):
+    """Puts a variant `mine` with this source into the list, and one without a file for `None`."""
+    def add(source):
+        monkeypatch.setattr(variants, "VARIANTS", (*variants.SIX, "mine"))
+        monkeypatch.setattr(variants, "__path__", [*variants.__path__, str(tmp_path)])
+        if source is not None:
+            (tmp_path / "mine.py").write_text(source, encoding="utf-8")
+
+    yield add
+    sys.modules.pop("variants.mine", None)
+
+
+PARTS = 'TITLE = "Mine"\nCHANGED = "Nothing."\nPREDICTION = {prediction}\ndef forward(q, k, v, mask): return q\n'
+
+
+@pytest.mark.parametrize(("source", "said"), [
+    (None, "variants/mine.py: is in VARIANTS, and there is no such file\n  what to do: write it"),
+    ("TITLE = 'x'\ndef forward(q, k:\n", "variants/mine.py:2: is not valid Python: "),
+    ("import no_such_package\n", "variants/mine.py: cannot be imported (ModuleNotFoundError: No module named 'no_such_package')"),
+    ("1 / 0\n", "variants/mine.py: cannot be imported (ZeroDivisionError: division by zero)"),
+    (PARTS.format(prediction='(("mathmul", "q · kᵀ"),)'), "variants/mine.py: PREDICTION has the role 'mathmul', which is none\n  what to do: choose among matmul, scale, "),
+    (PARTS.format(prediction='("matmul", "softmax")'), "variants/mine.py: PREDICTION is not a list of pairs"),
+    ("TITLE = 'x'\n", "variants/mine.py: CHANGED is missing"),
+])  # fmt: skip
+def test_a_variant_of_ones_own_that_cannot_be_read_is_an_error_with_its_file(added, source, said):
+    added(source)
+    with pytest.raises(ReportError) as caught:
+        variants.load()
+    assert str(caught.value).startswith(said)
+
+
+def test_a_variant_of_ones_own_that_is_whole_is_read(added):
+    added(PARTS.format(prediction='(("fused attention", "all of it"),)'))
+    assert [(variant.id, variant.title, variant.named) for variant in variants.load()[6:]] == [("mine", "Mine", False)]
+
+
+def test_predictions_speak_the_words_that_the_steps_of_a_trace_have():
+    """The list is told at the top of the file and in CONTRIBUTING.md as well."""
+    from reportgen.patterns.roles import ROLES
+
+    assert variants.ROLES == ROLES
+    for text in (variants.__doc__, (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")):
+        words = " ".join(text.replace("`", "").split())
+        assert ", ".join(ROLES) in words
 
 
 def test_reading_the_variants_does_not_import_torch():

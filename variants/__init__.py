@@ -3,7 +3,8 @@
 To add one: write `variants/<name>.py` and put `<name>` into `VARIANTS`. The file gives
 
 - `TITLE`, `CHANGED` (one sentence: what differs from the variant before),
-- `PREDICTION`: the GPU steps one would expect, as `(role, what it is)`,
+- `PREDICTION`: the GPU steps one would expect, as `(role, what it is)`; a role is one of matmul, scale,
+  copy, mask, softmax, cast, fill, tril, where, add, isneginf, all, memset, fused attention, other,
 - `forward(q, k, v, mask)`, and `masked(q, k, v, mask)` where it takes a mask of one's own,
 - optionally `BACKEND`: the SDPA backend that it is pinned to, and `SLOW_START`: its first call
   takes many seconds.
@@ -19,6 +20,7 @@ import importlib
 import inspect
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any, Callable
 
 from reportgen.errors import ReportError
@@ -32,6 +34,9 @@ VARIANTS = (
     "sdpa_cudnn",
     "naive_compiled",
 )
+ROLES = ("matmul", "scale", "copy", "mask", "softmax", "cast", "fill", "tril", "where", "add", "isneginf", "all", "memset",
+         "fused attention", "other")
+"""What a step of a prediction may be; the words that the steps in a trace are told apart by."""
 SIX = ("naive", "naive_inplace", "sdpa_math", "sdpa_efficient", "sdpa_flash", "sdpa_cudnn")
 """The variants of the article: only these are in verdicts."""
 
@@ -91,7 +96,7 @@ def load(names: tuple[str, ...] | None = None) -> tuple[Variant, ...]:
     """The variants with these names, or all of them, in the order of `VARIANTS`.
 
     Raises:
-        ReportError: a name is not in `VARIANTS`, or its file lacks a part.
+        ReportError: a name is not in `VARIANTS`, or its file is missing, cannot be imported, or lacks a part.
     """
     unknown = set(names or ()) - set(VARIANTS)
     if unknown:
@@ -100,7 +105,7 @@ def load(names: tuple[str, ...] | None = None) -> tuple[Variant, ...]:
 
 
 def _from_module(name: str) -> Variant:
-    module = importlib.import_module(f"{__name__}.{name}")
+    module = _imported(name)
     for part in ("TITLE", "CHANGED", "PREDICTION", "forward"):
         if not hasattr(module, part):
             raise ReportError(f"{part} is missing", where=f"variants/{name}.py", cure="see the top of variants/__init__.py for what a variant gives")
@@ -111,7 +116,7 @@ def _from_module(name: str) -> Variant:
         id=name,
         title=module.TITLE,
         changed=module.CHANGED,
-        prediction=tuple((role, meaning) for role, meaning in module.PREDICTION),
+        prediction=_prediction(module.PREDICTION, f"variants/{name}.py"),
         backend=backend,
         named=name in SIX,
         source=inspect.getsource(module),
@@ -119,3 +124,28 @@ def _from_module(name: str) -> Variant:
         bare_masked=getattr(module, "masked", None),
         slow_start=getattr(module, "SLOW_START", False),
     )
+
+
+def _imported(name: str) -> ModuleType:
+    """The variant's module; whatever its own code raises while it is imported is the user's to mend."""
+    where = f"variants/{name}.py"
+    try:
+        return importlib.import_module(f"{__name__}.{name}")
+    except SyntaxError as error:
+        raise ReportError(f"is not valid Python: {error.msg}", where=f"{where}:{error.lineno}", cure="mend that line") from None
+    except Exception as error:  # noqa: BLE001 - a module of the user's may raise anything
+        if isinstance(error, ModuleNotFoundError) and error.name == f"{__name__}.{name}":
+            raise ReportError("is in VARIANTS, and there is no such file", where=where, cure="write it, or take its name out of variants/__init__.py") from None
+        raise ReportError(f"cannot be imported ({type(error).__name__}: {error})", where=where,
+                          cure="mend it; torch is imported inside functions, for the pages read this file without torch") from None
+
+
+def _prediction(steps: Any, where: str) -> tuple[tuple[str, str], ...]:
+    try:
+        found = tuple((role, meaning) for role, meaning in steps)
+    except (TypeError, ValueError):
+        raise ReportError("PREDICTION is not a list of pairs", where=where, cure='write each step as ("matmul", "q · kᵀ"): a role and what it is') from None
+    for role, _ in found:
+        if role not in ROLES:
+            raise ReportError(f"PREDICTION has the role {role!r}, which is none", where=where, cure=f"choose among {', '.join(ROLES)}")
+    return found
