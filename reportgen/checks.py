@@ -9,18 +9,18 @@ from . import facts as facts_room, noise as noise_room, run as run_room
 from .errors import ReportError
 from .run import Run
 
-WARNING = "warning: "
+NOTE = "note: "
 
 
 def extra(docs: Path, lock_torch: str | None = None) -> list[str]:
-    """One line per problem; a line that starts with `warning: ` is no failure.
+    """One line per problem; a line that starts with `note: ` is no failure.
 
     Args:
         docs: the docs folder; its `runs/` is looked through.
         lock_torch: the version that requirements/capture.txt pins.
     """
     root = docs / "runs"
-    runs, problems = _readable(root, docs)
+    runs, problems = readable(docs)
     return [*_leftovers(root, docs), *problems, *_unnamed_traces(runs, docs), *_misnamed(runs, root, docs), *_featured(root), *_other_torch(runs, lock_torch)]
 
 
@@ -45,17 +45,18 @@ def _leftovers(root: Path, docs: Path) -> list[str]:
                     if not any(entry.is_dir() for entry in folder.iterdir())]
 
 
-def _readable(root: Path, docs: Path) -> tuple[list[Run], list[str]]:
-    """The runs that can be read with traces and floor, and a line for each that cannot."""
+def readable(docs: Path) -> tuple[list[Run], list[str]]:
+    """The recorded runs that can be read with traces and floor, and for each that cannot its file, what is wrong and the cure."""
     runs, problems = [], []
-    for folder in run_room.discover(root):
+    for folder in run_room.discover(docs / "runs"):
         try:
             run = run_room.load(folder)
             facts_room.build(run)
             noise_room.load(folder)
             runs.append(run)
         except ReportError as error:
-            problems.append(f"{_shown(folder, docs)}: {error.problem}")
+            where = (error.where or str(folder)).removeprefix(f"{docs.parent}/")
+            problems.append(f"{where}: {error.problem}; {error.cure or 'restore the folder from version control'}")
     return runs, problems
 
 
@@ -73,14 +74,16 @@ def _misnamed(runs: Sequence[Run], root: Path, docs: Path) -> list[str]:
 def _featured(root: Path) -> list[str]:
     file = root / "FEATURED"
     if not file.is_file():
-        return []
+        slots = [folder.relative_to(root).as_posix() for folder in run_room.discover(root)]
+        return [f"{root.parent.name}/runs/FEATURED: is missing; write into it the run that the front page shows: {', '.join(slots)}"] if slots else []
     named = file.read_text(encoding="utf-8").strip()
-    return [] if (root / named / run_room.RUN_FILE).is_file() else [f"{root.parent.name}/runs/FEATURED: names {named!r}, which has no run"]
+    return [] if (root / named / run_room.RUN_FILE).is_file() else [f"{root.parent.name}/runs/FEATURED: names {named!r}, which has no run; name one that is there"]
 
 
 def _other_torch(runs: Sequence[Run], lock: str | None) -> list[str]:
     if not lock:
         return []
     plain = lock.split("+")[0]
-    return [f"{WARNING}{run.slot}: recorded with torch {torch}, and the lock has {lock}; `make report` on that machine records it anew"
+    return [f"{NOTE}{run.slot} was recorded with torch {torch}. requirements/capture.txt has {lock}, for machines that have no torch; "
+            "a run is made with the torch that its machine has, so there is nothing to mend"
             for run in runs if (torch := run.software.get("torch")) and torch.split("+")[0] != plain]

@@ -7,32 +7,38 @@ there is no torch.
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import os
-import shutil
-import subprocess
 import sys
-import time
 from pathlib import Path
-from typing import Any, Sequence
+from typing import Any, NoReturn, Sequence
 
 from . import __version__
-from .errors import CaptureFailed, ReportError
+from .errors import ReportError, Told
+from .interruption import INTERRUPTED, Stages
 from .layout import Layout
-from .workload import ARTICLE, PRESETS, ELEMENT_BYTES, Workload
+from .units import plural
+from .workload import ARTICLE, ELEMENT_BYTES, PRESETS, SIZES, altered
 
 ROOT = Path(__file__).resolve().parent.parent
-INTERRUPTED = 130
-SIZES = ("batch", "heads", "sequence", "head_dim")
+PAGES_PACKAGES = ("tomllib", "jinja2", "matplotlib", "mkdocs")
+QUICK = "quick"
+"""The label of a quick run, so that it never stands in for a whole one."""
 
 DESCRIPTION = """Profiles attention variants on this machine and turns the recorded runs into a site.
 
 A run is evidence: it is recorded once, by `profile`, on a Python that has torch. Everything else is
 made from recorded runs, without torch and without a GPU."""
 
+PROFILE = """Records a run on this machine: below docs/runs/ on a GPU, below build/runs/ on a CPU. It replaces the
+run that is in its slot without comparing the two; `report` compares first. --sequence and the other sizes change the
+workload of --workload, or without that the device's own: article on a GPU (article-fp16 before compute capability
+8.0), small on a CPU."""
+
 EPILOG = """examples:
   python -m reportgen profile --device cpu            record a run of this machine's CPU
-  python -m reportgen profile --sequence 4096         the article's sizes but for the sequence
+  python -m reportgen profile --sequence 2048         the device's own workload but for the sequence
   python -m reportgen render --check                  are the committed pages what the runs render to?
   python -m reportgen facts nvidia-h200/article --json
 
@@ -41,14 +47,30 @@ EPILOG = """examples:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command and returns the exit status: 0, 2 for an error of the user's, 130 when interrupted."""
-    chosen = parser().parse_args(arguments)
+    stages = Stages()
     try:
-        return chosen.command(chosen, Layout(ROOT)) or 0
+        chosen = parser().parse_args(arguments)
+        with stages:
+            for name in PAGES_PACKAGES if getattr(chosen, "makes_pages", False) else ():
+                if importlib.util.find_spec(name) is None:  # charts would ask for theirs only after profiling
+                    raise ModuleNotFoundError(name=name)
+            status = chosen.command(chosen, Layout(ROOT), stages) or 0
+            sys.stdout.flush()
+            return status
+    except Told:
+        return 2
     except ReportError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
+    except ModuleNotFoundError as error:
+        if (error.name or "").split(".")[0] not in PAGES_PACKAGES:
+            raise
+        print(f"error: this Python ({sys.version_info[0]}.{sys.version_info[1]}) lacks {error.name}, which pages are made with\n"
+              "  what to do: use make (make report, make render, …), or .venv/bin/python -m reportgen; make has the environment made", file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
-        print("\ninterrupted; the former run, if there is one, is untouched", file=sys.stderr)
+        if stages.message is not None:
+            print(f"\ninterrupted{'; ' if stages.message else ''}{stages.message}", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
         # The reader of our output (head, less) has left; there is nobody to tell.
@@ -56,74 +78,55 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
 
 
-def parser() -> argparse.ArgumentParser:
-    from . import reviewing
-    from .noise import MINIMUM_RUNS
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in the two lines of every other error, without the usage before it."""
 
-    root = argparse.ArgumentParser(prog="python -m reportgen", description=DESCRIPTION, epilog=EPILOG,
+    def error(self, message: str) -> NoReturn:
+        raise ReportError(message, cure=f"`{self.prog} --help` lists what there is")
+
+
+def parser() -> argparse.ArgumentParser:
+    from . import reporting, reviewing, serving
+
+    root = _Parser(prog="python -m reportgen", description=DESCRIPTION, epilog=EPILOG,
                                    formatter_class=argparse.RawDescriptionHelpFormatter)
     root.add_argument("--version", action="version", version=f"reportgen {__version__}")
     commands = root.add_subparsers(required=True, metavar="COMMAND")
 
-    profile = commands.add_parser("profile", help="record a run on this machine (needs torch); prints its folder")
+    profile = commands.add_parser("profile", help="record a run on this machine (needs torch); prints its folder", description=PROFILE)
     profile.add_argument("--into", metavar="DIR", type=Path, help="write the run below DIR, whatever the device")
-    _capture_options(profile)
+    profile.add_argument("--for-report", action="store_true", help=argparse.SUPPRESS)  # who started it tells of an interruption
+    reporting.capture_options(profile)
     profile.set_defaults(command=_profile)
 
     render = commands.add_parser("render", help="write docs/ and the README's table from the runs in docs/runs/")
     render.add_argument("--check", action="store_true", help="write nothing; name each page and line that differs, and exit with 2")
-    render.set_defaults(command=_render)
+    render.add_argument("--live", action="store_true", help="show the runs in build/runs as well: write build/docs, and build site/ from there")
+    render.set_defaults(command=_render, makes_pages=True)
 
     site = commands.add_parser("site", help="build site/ from docs/, strictly")
-    site.set_defaults(command=_site)
+    site.set_defaults(command=_site, makes_pages=True)
 
     facts = commands.add_parser("facts", help="print what a run shows, and how each claim comes out")
     facts.add_argument("run", metavar="RUN", help="a run's folder, or its slot (nvidia-h200/article)")
     facts.add_argument("--json", action="store_true", help="one JSON object for other tools, instead of the summary")
     facts.set_defaults(command=_facts)
 
-    report = commands.add_parser("report", help="profile, render, build the site, and say what came out")
-    report.add_argument("--accept", action="store_true", help="replace the recorded run of this slot whatever the comparison says")
-    _capture_elsewhere_options(report)
-    report.set_defaults(command=_report)
-
-    floor = commands.add_parser("noise", help="take whole runs of the same code, and record how far they lie apart")
-    floor.add_argument("--runs", type=int, default=MINIMUM_RUNS, metavar="N", help="how many whole runs (default: %(default)s, the fewest that count)")
-    _capture_elsewhere_options(floor)
-    floor.set_defaults(command=_noise)
-
+    serving.register(commands)
+    reporting.register(commands)
     reviewing.register(commands)
     return root
 
 
-def _capture_elsewhere_options(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--capture-python", metavar="PATH", default=sys.executable, help="the Python that has torch (default: this one)")
-    _capture_options(command)
+def own_sizes(chosen: argparse.Namespace) -> dict[str, Any]:
+    """The sizes and the element type given by flag; the preset that they change is the resolved device's.
 
-
-def _capture_options(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--device", choices=("cuda", "cpu"), help="default: cuda where torch sees a GPU, else cpu")
-    command.add_argument("--workload", choices=sorted(PRESETS), help="default: the article's on a GPU, small on a CPU")
-    for size in SIZES:
-        command.add_argument(f"--{size.replace('_', '-')}", type=int, metavar="N", help=f"another {size.replace('_', ' ')} than the workload's")
-    command.add_argument("--dtype", choices=tuple(ELEMENT_BYTES), help="another element type than the workload's")
-    command.add_argument("--label", help="keep this run beside the device's plain one, under this name")
-    command.add_argument("--counters", choices=("auto", "on", "off"), default="auto", help="hardware counters (default: where they are allowed)")
-    command.add_argument("--variants", nargs="+", metavar="ID", help="only these variants (default: all)")
-    command.add_argument("--no-record", action="store_true", help="write the run below build/, not below docs/runs/, also on a GPU")
-    command.add_argument("--quick", action="store_true", help="fewer repetitions, for trying things out; goes below build/")
-
-
-def chosen_workload(chosen: argparse.Namespace) -> Workload | None:
-    """The preset with the sizes given by flag; `None` where the device decides."""
-    changes: dict[str, Any] = {name: getattr(chosen, name) for name in (*SIZES, "dtype") if getattr(chosen, name) is not None}
-    if not changes:
-        return PRESETS[chosen.workload] if chosen.workload else None
-    start = PRESETS[chosen.workload or ("small" if chosen.device == "cpu" else ARTICLE.name)]
-    fields = {**start.to_json(), **changes}
-    name = f"{start.name}-{chosen.dtype}" if set(changes) == {"dtype"} else f"custom-{'x'.join(str(fields[size]) for size in SIZES)}-{fields['dtype']}"
-    custom = Workload(**{**fields, "name": name})
-    return next((preset for preset in PRESETS.values() if preset.same_shape(custom)), custom)
+    Raises:
+        ReportError: one makes no sense on any device.
+    """
+    changes = {name: getattr(chosen, name) for name in (*SIZES, "dtype") if getattr(chosen, name) is not None}
+    altered(ARTICLE, changes)
+    return changes
 
 
 def checked_label(label: str | None) -> str | None:
@@ -137,23 +140,33 @@ def checked_label(label: str | None) -> str | None:
     return label or None
 
 
-def _profile(chosen: argparse.Namespace, layout: Layout) -> int:
+def _label(chosen: argparse.Namespace) -> str | None:
+    """The label of the run: a quick one is always labelled."""
+    parts = [checked_label(chosen.label), QUICK if chosen.quick else None]
+    return "-".join(part for part in parts if part) or None
+
+
+def _profile(chosen: argparse.Namespace, layout: Layout, stages: Stages) -> int:
     # Where torch comes without NumPy it warns, and nothing here needs it; the profiler reports each start.
     os.environ.setdefault("KINETO_LOG_LEVEL", "5")
     os.environ.setdefault("PYTHONWARNINGS", "ignore:Failed to initialize NumPy")
+    stages.at(None if chosen.for_report else "the former run, if there is one, is untouched")
+    sizes, label = own_sizes(chosen), _label(chosen)
     from . import run
     from .capture import progress, session
 
-    request = session.CaptureRequest(device=chosen.device, workload=chosen_workload(chosen), label=checked_label(chosen.label),
+    request = session.CaptureRequest(device=chosen.device, workload=PRESETS[chosen.workload] if chosen.workload else None, sizes=sizes, label=label,
                                      variants=tuple(chosen.variants) if chosen.variants else None,
                                      counters=chosen.counters, quick=chosen.quick)
-    shown = progress.Progress(sys.stderr)
+    shown = progress.Progress(sys.stderr, safe_point=stages.check)
     try:
         data, traces = session.capture(request, shown)
     finally:
         shown.end()
     recorded = data["device"]["kind"] != "cpu" and not chosen.no_record and not chosen.quick and not chosen.into
     folder = run.save(data, traces, chosen.into or (layout.recorded if recorded else layout.live))
+    if not chosen.for_report:
+        stages.at(f"the run is saved in {folder}")
     if recorded:
         slot = run.load(folder).slot
         if layout.feature_first(slot):
@@ -162,19 +175,26 @@ def _profile(chosen: argparse.Namespace, layout: Layout) -> int:
     return 0
 
 
-def _render(chosen: argparse.Namespace, layout: Layout) -> int:
+def _render(chosen: argparse.Namespace, layout: Layout, stages: Stages) -> int:
     from . import publish
 
     if chosen.check:
         publish.check(layout)
         print("every committed page is what the recorded runs render to")
-    else:
-        runs = publish.render_recorded(layout)
-        print(f"rendered docs/ from {len(runs)} recorded run{'' if len(runs) == 1 else 's'}")
+        return 0
+    if chosen.live:
+        runs = publish.render_live(layout)
+        stages.at("`make render ARGS=--live` finishes the pages")
+        publish.build_site(layout, layout.live_docs)
+        print(f"rendered build/docs from {plural(len(runs), 'run')} and built site/; make serve shows it")
+        return 0
+    stages.at("`make render` finishes the pages")
+    runs = publish.render_recorded(layout)
+    print(f"rendered docs/ from {plural(len(runs), 'recorded run')}")
     return 0
 
 
-def _site(chosen: argparse.Namespace, layout: Layout) -> int:
+def _site(chosen: argparse.Namespace, layout: Layout, stages: Stages) -> int:
     from . import publish
 
     publish.build_site(layout, layout.docs)
@@ -182,7 +202,7 @@ def _site(chosen: argparse.Namespace, layout: Layout) -> int:
     return 0
 
 
-def _facts(chosen: argparse.Namespace, layout: Layout) -> int:
+def _facts(chosen: argparse.Namespace, layout: Layout, stages: Stages) -> int:
     from . import facts, facts_json, findings, run
     from .summary import summary
 
@@ -193,97 +213,3 @@ def _facts(chosen: argparse.Namespace, layout: Layout) -> int:
     else:
         print(summary(shown, outcomes, {}, ""))
     return 0
-
-
-def _report(chosen: argparse.Namespace, layout: Layout) -> int:
-    from . import facts, findings, publish, run
-    from .summary import summary
-
-    seconds: dict[str, float] = {}
-    started = time.monotonic()
-
-    def took(step: str) -> None:
-        nonlocal started
-        now = time.monotonic()
-        seconds[step], started = now - started, now
-
-    folder = _captured(chosen, layout)
-    took("profiling")
-    recorded = folder.is_relative_to(layout.recorded)
-    print("rendering the pages", file=sys.stderr, flush=True)
-    runs = publish.render_recorded(layout) if recorded else publish.render_live(layout, folder)
-    took("rendering")
-    print("building the site", file=sys.stderr, flush=True)
-    publish.build_site(layout, layout.docs if recorded else layout.live_docs)
-    took("building the site")
-    shown = facts.build(run.load(folder))
-    where = [f"the run lies in {folder.relative_to(layout.root)}" + ("" if recorded else ", the working tree is as it was"),
-             *([f"beside {len(runs) - 1} recorded run{'' if len(runs) == 2 else 's'}; featured: {layout.featured(runs, shown.slot)}"] if len(runs) > 1 else []),
-             "the site: open site/index.html, or `make serve` and http://localhost:8000/"]
-    print("\n" + summary(shown, findings.outcomes(shown), seconds, "\n".join(where)))
-    return 0
-
-
-def _captured(chosen: argparse.Namespace, layout: Layout) -> Path:
-    """The folder of the run to show: a live one, or the one that is recorded in the slot after this one was compared with it."""
-    from . import rerun, run, slots
-
-    passes = layout.root / "build" / "passes"
-    shutil.rmtree(passes, ignore_errors=True)
-    folder = _profile_elsewhere(chosen, layout, passes / "1")
-    if run.load(folder).device.kind == "cpu" or chosen.no_record or chosen.quick:
-        return slots.place(folder, layout.live)
-    kept, decision = rerun.settle(folder, lambda: _profile_elsewhere(chosen, layout, passes / "2"), layout.recorded, _say, chosen.accept)
-    if decision.outcome == "first":
-        layout.feature_first(run.load(kept).slot)
-    return kept
-
-
-def _say(line: str) -> None:
-    print(line, flush=True)
-
-
-def _noise(chosen: argparse.Namespace, layout: Layout) -> int:
-    from . import noise
-
-    runs = layout.root / "build" / "noise"
-    shutil.rmtree(runs, ignore_errors=True)
-    file = noise.record(lambda root: _profile_elsewhere(chosen, layout, root), layout.recorded, runs, _say, chosen.runs)
-    print(noise.floor_note(noise.load(file.parent)))
-    print(f"written to {file.relative_to(layout.root)}; `make render` shows it")
-    return 0
-
-
-def _profile_elsewhere(chosen: argparse.Namespace, layout: Layout, into: Path) -> Path:
-    """Runs `profile` with the Python that has torch; its progress streams through, its answer is the run's folder below `into`.
-
-    Raises:
-        CaptureFailed: it ended without a run, having said why.
-    """
-    command = [chosen.capture_python, "-m", "reportgen", "profile", "--into", str(into), *_passed_on(chosen)]
-    child = subprocess.Popen(command, cwd=layout.root, stdout=subprocess.PIPE, text=True)
-    try:
-        answer, _ = child.communicate()
-    except KeyboardInterrupt:
-        # Ctrl-C reached the child as well; it must have cleaned up before we leave.
-        child.wait()
-        raise
-    if child.returncode == INTERRUPTED:
-        raise KeyboardInterrupt
-    if child.returncode or not answer.strip():
-        raise CaptureFailed(f"profiling ended with status {child.returncode} and recorded no run",
-                            cure="see the message above; the former run, if there is one, is untouched")
-    return Path(answer.strip().splitlines()[-1])
-
-
-def _passed_on(chosen: argparse.Namespace) -> list[str]:
-    """The capture options again as arguments."""
-    arguments: list[str] = []
-    for name in ("device", "workload", *SIZES, "dtype", "label", "counters"):
-        value = getattr(chosen, name)
-        if value is not None:
-            arguments += [f"--{name.replace('_', '-')}", str(value)]
-    for switch in ("no_record", "quick"):
-        if getattr(chosen, switch):
-            arguments.append(f"--{switch.replace('_', '-')}")
-    return [*arguments, *(["--variants", *chosen.variants] if chosen.variants else [])]

@@ -38,3 +38,7 @@ class CaptureFailed(ReportError):
 
 class PageMismatch(ReportError):
     """A committed page is not what the committed runs render to (`make check`)."""
+
+
+class Told(Exception):
+    """A process that was started has failed and has said why; there is nothing to add. The exit status is 2."""

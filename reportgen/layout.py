@@ -53,11 +53,26 @@ class Layout:
         """Every recorded run, in slot order."""
         return [run.load(folder) for folder in run.discover(self.recorded)]
 
-    def with_live(self, folder: Path) -> list[Run]:
-        """The recorded runs and the live one in `folder`, which stands in for a recorded run of its slot."""
-        live = run.load(folder)
-        runs = {recorded.slot: recorded for recorded in self.recorded_runs()} | {live.slot: live}
+    def with_live(self, folder: Path | None = None) -> list[Run]:
+        """The recorded runs and every live one, in slot order.
+
+        The fresh live run in `folder` stands in for a recorded run of its slot; an earlier one does
+        not, nor does one that cannot be read.
+        """
+        runs = {live.slot: live for live in self._live_runs()} | {recorded.slot: recorded for recorded in self.recorded_runs()}
+        if folder:
+            fresh = run.load(folder)
+            runs[fresh.slot] = fresh
         return [runs[slot] for slot in sorted(runs)]
+
+    def _live_runs(self) -> list[Run]:
+        found = []
+        for folder in run.discover(self.live):
+            try:
+                found.append(run.load(folder))
+            except ReportError:
+                continue  # a leftover of another version; it is nobody's evidence
+        return found
 
     def featured(self, runs: Sequence[Run], otherwise: str | None = None) -> str:
         """The slot that index and README show: the one that FEATURED names, else `otherwise`, else the first.
@@ -80,6 +95,7 @@ class Layout:
         """Makes `slot` the featured run where none is yet; says whether it did."""
         if self._featured.exists():
             return False
+        self._featured.parent.mkdir(parents=True, exist_ok=True)
         self._featured.write_text(slot + "\n", encoding="utf-8")
         return True
 

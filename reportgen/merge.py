@@ -53,7 +53,7 @@ def survey(folders: Sequence[Path], runs_root: Path, accept: bool = False) -> li
             facts_room.build(run)
             noise_room.load(folder)
         except ReportError as error:
-            problems.append(f"{folder}: damaged: {error.problem}")
+            problems.append(f"{error.where or folder}: damaged: {error.problem}")
             continue
         one = Incoming(folder, run.slot, _state(folder, runs_root / run.slot))
         first = incoming.setdefault(run.slot, one)

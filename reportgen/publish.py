@@ -27,10 +27,33 @@ def render_recorded(layout: Layout) -> list[Run]:
     return runs
 
 
-def render_live(layout: Layout, folder: Path) -> list[Run]:
-    """Writes build/docs from the recorded runs and the live one; the working tree stays as it is."""
+def refuse_damaged(layout: Layout, accept: bool = False) -> None:
+    """Looks at what is recorded before time is spent on profiling, for pages show all runs or none.
+
+    Args:
+        accept: a damaged run may be the one that is to be replaced, so only say that there is one.
+
+    Raises:
+        ReportError: a recorded run cannot be read, or FEATURED names none.
+    """
+    runs, damaged = checks.readable(layout.docs)
+    if damaged and accept:
+        print("\n".join(["warning: a recorded run is damaged; unless this run replaces it, the pages cannot be made", *damaged]), file=sys.stderr)
+    elif damaged:
+        raise ReportError("\n  ".join(["a recorded run is damaged, so no page could be made and nothing was profiled", *damaged]),
+                          cure="do what the line says; if this machine is to record that run anew, give ACCEPT=1")
+    elif runs:
+        layout.featured(runs)
+
+
+def render_live(layout: Layout, folder: Path | None = None) -> list[Run]:
+    """Writes build/docs from the recorded runs and the live ones; the working tree stays as it is.
+
+    Args:
+        folder: the fresh run among the live ones, which is featured where no run is recorded.
+    """
     runs = layout.with_live(folder)
-    slot = next(each.slot for each in runs if each.path == folder)
+    slot = next((each.slot for each in runs if each.path == folder), None)
     pages.render(runs, layout.live_docs, layout.featured(runs, otherwise=slot), layout.docs)
     return runs
 
@@ -43,7 +66,7 @@ def check(layout: Layout) -> None:
     """
     disorder = []
     for line in checks.extra(layout.docs, _locked_torch(layout)):
-        if line.startswith(checks.WARNING):
+        if line.startswith(checks.NOTE):
             print(line, file=sys.stderr)
         else:
             disorder.append(line)

@@ -43,7 +43,8 @@ def section(facts: RunFacts, outcomes: Mapping[str, Outcome]) -> str:
     """The sentence of device and verdicts, the chart of times as the front page shows it, and the table."""
     counts = Counter(outcome.verdict for outcome in outcomes.values())
     verdicts = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS)
-    software = ", ".join(f"{name} {version}" for name, version in facts.software.items() if version and name in ("torch", "cuda", "cudnn"))
+    shown = ("torch",) if facts.device.kind == "cpu" else ("torch", "cuda", "cudnn")
+    software = ", ".join(f"{name} {version}" for name, version in facts.software.items() if version and name in shown)
     intro = (f"**{facts.device.name}** ({software}), {facts.workload.describe()}. "
              f"{plural(len(outcomes), 'claim')} of the article: {verdicts}. [Its page](docs/runs/{facts.slot}/index.md).")
     fastest = min((v.gpu_time.median for v in facts.six if v.ok and v.gpu_time), default=None)

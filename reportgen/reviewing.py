@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Mapping
 
 from .errors import ReportError
+from .interruption import Stages
 from .layout import Layout
 
 GATE_NAMES = ("verdict", "structure", "slower")
@@ -51,10 +52,10 @@ def register(commands: Any) -> None:
     merge = commands.add_parser("merge", help="take runs made elsewhere into docs/runs, and render once")
     merge.add_argument("sources", metavar="DIR", nargs="+", type=Path, help="a run's folder, or a folder with several runs in it")
     merge.add_argument("--accept", action="store_true", help="let an incoming run replace a different one of its slot")
-    merge.set_defaults(command=_merge)
+    merge.set_defaults(command=_merge, makes_pages=True)
 
 
-def _merge(chosen: argparse.Namespace, layout: Layout) -> int:
+def _merge(chosen: argparse.Namespace, layout: Layout, stages: Stages) -> int:
     """Says for each run what became of it; renders once if anything is new."""
     from . import merge, publish
 
@@ -63,12 +64,13 @@ def _merge(chosen: argparse.Namespace, layout: Layout) -> int:
     for one in incoming:
         print(f"{one.slot}: {said[one.state]}")
     if any(one.state != "same" for one in incoming):
+        stages.at("the runs are in docs/runs; `make render` finishes the pages")
         layout.feature_first(incoming[0].slot)
         publish.render_recorded(layout)
     return 0
 
 
-def _diff(chosen: argparse.Namespace, layout: Layout) -> int:
+def _diff(chosen: argparse.Namespace, layout: Layout, stages: Stages) -> int:
     """Prints the comparison; 1 if a gate caught something."""
     from .diff import as_json, gates, render
     from .diff.trees import compare_trees, slots

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
+from typing import Any, Mapping
 
 from .errors import ReportError
 
 ELEMENT_BYTES = {"bfloat16": 2, "float16": 2, "float32": 4}
+SIZES = ("batch", "heads", "sequence", "head_dim")
+HELD_SCORES = 8
+"""Score matrices in FP32 that a profile may hold at once. One forward and backward of math holds a
+little more than four; the room above that is for what the allocator keeps."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +36,7 @@ class Workload:
         if self.dtype not in ELEMENT_BYTES:
             raise ReportError(f"dtype {self.dtype!r} is not one of {', '.join(ELEMENT_BYTES)}",
                               cure="choose one of them with --dtype")
-        for field in ("batch", "heads", "sequence", "head_dim"):
+        for field in SIZES:
             if getattr(self, field) < 1:
                 raise ReportError(f"{field} must be at least 1", cure=f"give --{field.replace('_', '-')} a positive size")
 
@@ -53,6 +58,11 @@ class Workload:
     def score_bytes(self) -> int:
         """Bytes of the score matrix in the workload's dtype."""
         return self.score_elements * self.element_bytes
+
+    @property
+    def held_bytes(self) -> int:
+        """Bytes that profiling the variants which write the score matrix may need at once."""
+        return HELD_SCORES * self.score_elements * ELEMENT_BYTES["float32"]
 
     @property
     def matmul_flop(self) -> int:
@@ -95,3 +105,19 @@ PRESETS: dict[str, Workload] = {
         Workload("wide", 4, 16, 2048, 128),
     )
 }
+
+
+def altered(start: Workload, changes: Mapping[str, Any]) -> Workload:
+    """`start` with own sizes or another element type, named after what it has become.
+
+    A preset of the same shape keeps its name. So two different computations never share a slot.
+
+    Raises:
+        ReportError: a size or the element type makes no sense.
+    """
+    if not changes:
+        return start
+    other = replace(start, **changes)
+    own = f"custom-{'x'.join(str(getattr(other, size)) for size in SIZES)}-{other.dtype}"
+    name = f"{start.name.removesuffix('-fp16')}-{other.dtype}" if set(changes) == {"dtype"} else own
+    return next((preset for preset in PRESETS.values() if preset.same_shape(other)), replace(other, name=name))

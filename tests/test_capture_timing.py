@@ -116,3 +116,23 @@ def test_each_variant_makes_the_first_call_of_some_process():
     assert [order[0] for order in orders] == ["a", "b", "c", "d", "e", "f", "a"]
     assert all(sorted(order) == list(six) for order in orders)
     assert rounds.first_order((), 3) == []
+
+
+def test_progress_without_a_terminal_has_no_estimate_before_the_plan_and_keeps_notes_on_their_lines():
+    """Before the device is known nobody knows how long it takes."""
+    stream = io.StringIO()
+    progress = Progress(stream, clock=lambda: 0.0)
+    progress.stage("survey", "importing torch")
+    progress.done()
+    progress.note("a CPU: workload small")
+    progress.plan("timing", 1, 3.0)
+    progress.stage("timing", "timing, process 1 of 1")
+    assert stream.getvalue().splitlines() == ["importing torch", "a CPU: workload small", "timing, process 1 of 1 (about 3 s left)"]
+
+
+def test_every_stage_and_step_of_the_progress_is_a_safe_point():
+    asked = []
+    progress = Progress(io.StringIO(), safe_point=lambda: asked.append(1))
+    progress.stage("timing", "timing")
+    progress.at("naive", "rounds")
+    assert len(asked) == 2

@@ -8,12 +8,13 @@ import pytest
 from builders import activities, estimate, facts, unavailable, variant, without
 from run_builder import record
 
-from reportgen import cli, diff
+from reportgen import cli, diff, run as run_room
 from reportgen.diff import Side, compare, gates, render, trees, words
 from reportgen.diff.compare import NOT_TRIED
 from reportgen.findings.base import Outcome
+from reportgen.interruption import Stages
 from reportgen.layout import Layout
-from reportgen.noise import Noise
+from reportgen.noise import Noise, save
 
 MATH_GEMM = "sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize128x128x8_stage3_warpsize2x2x1_ffma_aligna4_alignc4_execute_kernel__5x_cublas"
 
@@ -201,7 +202,7 @@ def git(root, *arguments):
 
 def run_diff(root, *arguments, capsys):
     chosen = cli.parser().parse_args(["diff", *arguments])
-    status = chosen.command(chosen, Layout(root))
+    status = chosen.command(chosen, Layout(root), Stages())
     printed = capsys.readouterr()
     return status, printed.out, printed.err
 
@@ -318,3 +319,16 @@ def test_gates_without_a_name_catch_nothing():
 def test_load_reads_facts_outcomes_and_floor(tmp_path):
     side = diff.load(record(tmp_path))
     assert side.facts.slot == "nvidia-h200/article" and side.outcomes["memcpy-hidden"].verdict == "holds" and side.noise is None
+
+
+def test_without_a_recorded_floor_the_comparison_says_how_to_take_one(tmp_path):
+    old, new = record(tmp_path / "a"), record(tmp_path / "b", seed=1)
+    said = "No same-code floor is recorded for `nvidia-h200/article`; `make noise` takes one."
+
+    def shown():
+        return render.tree_markdown(trees.compare_trees("old", trees.slots(tmp_path / "a"), "new", trees.slots(tmp_path / "b"))).splitlines()
+
+    assert shown().count(said) == 1
+    kept = run_room.load(old)
+    save(Noise(6, 15, kept.software, kept.settings, {}), new)
+    assert said not in shown()

@@ -17,6 +17,7 @@ def files(root):
 def runs(tmp_path):
     """docs/runs with one recorded run."""
     record(tmp_path / "docs" / "runs")
+    (tmp_path / "docs" / "runs" / "FEATURED").write_text("nvidia-h200/article\n")
     return tmp_path / "docs" / "runs"
 
 
@@ -106,24 +107,38 @@ def test_pages_and_charts_of_a_removed_device_are_found(runs):
 
 def test_a_renamed_device_is_found(runs):
     (runs / "nvidia-h200").rename(runs / "h200")
+    (runs / "FEATURED").write_text("h200/article\n")
     assert checks.extra(runs.parent) == ["docs/runs/h200/article: holds the run of nvidia-h200/article; move it there, or restore the folder's name"]
 
 
-@pytest.mark.parametrize(("damage", "message"), [(damage_json, "not valid JSON"), (damage_trace, "gzip"), (lose_trace, "which is not there")])
-def test_a_damaged_run_is_found_once(runs, damage, message):
+@pytest.mark.parametrize(("damage", "file", "message", "cure"), [
+    (damage_json, "run.json", "not valid JSON", "restore the file from version control"),
+    (damage_trace, "naive.trace.json.gz", "gzip", "record the run again"),
+    (lose_trace, "run.json", "naive names the trace naive.trace.json.gz, which is not there", "restore the file from version control"),
+])
+def test_a_damaged_run_is_found_once_with_its_file_and_the_cure(runs, damage, file, message, cure):
     damage(runs / "nvidia-h200" / "article")
     found = checks.extra(runs.parent)
-    assert len(found) == 1 and message in found[0] and found[0].startswith("docs/runs/nvidia-h200/article: ")
+    assert len(found) == 1 and found[0].startswith(f"docs/runs/nvidia-h200/article/{file}: ")
+    assert message in found[0] and cure in found[0]
+
+
+def test_runs_without_a_featured_one_are_found(runs):
+    (runs / "FEATURED").unlink()
+    assert checks.extra(runs.parent) == ["docs/runs/FEATURED: is missing; write into it the run that the front page shows: nvidia-h200/article"]
+    shutil.rmtree(runs / "nvidia-h200")
+    assert checks.extra(runs.parent) == []
 
 
 def test_a_trace_that_no_run_names_and_a_featured_run_that_is_not_there_are_found(runs):
     (runs / "nvidia-h200" / "article" / "old.trace.json.gz").write_bytes(b"")
     (runs / "FEATURED").write_text("nvidia-gone/article\n")
     assert checks.extra(runs.parent) == ["docs/runs/nvidia-h200/article/old.trace.json.gz: a trace that run.json does not name; remove it",
-                                             "docs/runs/FEATURED: names 'nvidia-gone/article', which has no run"]
+                                             "docs/runs/FEATURED: names 'nvidia-gone/article', which has no run; name one that is there"]
 
 
-def test_another_torch_than_the_lock_is_a_warning_and_the_build_suffix_does_not_matter(runs):
+def test_another_torch_than_the_lock_is_a_note_and_the_build_suffix_does_not_matter(runs):
     assert checks.extra(runs.parent, "2.11.0+cpu") == []
     found = checks.extra(runs.parent, "2.13.0")
-    assert len(found) == 1 and found[0].startswith("warning: nvidia-h200/article: recorded with torch 2.11.0+cu130, and the lock has 2.13.0")
+    assert len(found) == 1 and found[0].startswith(
+        "note: nvidia-h200/article was recorded with torch 2.11.0+cu130. requirements/capture.txt has 2.13.0, ")

@@ -3,7 +3,7 @@
 import pytest
 from run_builder import data, record
 
-from reportgen import cli, diff, noise, rerun, run, slots
+from reportgen import cli, diff, noise, reporting, rerun, run, slots
 from reportgen.errors import ReportError
 from reportgen.layout import Layout
 
@@ -202,10 +202,10 @@ def report(tmp_path, monkeypatch):
     """`report`'s capture with given runs in place of the Python that has torch; returns the folder it shows."""
     def captured(*passes, arguments=()):
         left = list(passes)
-        monkeypatch.setattr(cli, "_profile_elsewhere", lambda chosen, layout, into: record(into, **left.pop(0)))
+        monkeypatch.setattr(reporting, "_profile_elsewhere", lambda chosen, layout, into: record(into, **left.pop(0)))
         layout = Layout(tmp_path)
         layout.recorded.mkdir(parents=True, exist_ok=True)
-        return cli._captured(cli.parser().parse_args(["report", *arguments]), layout).relative_to(tmp_path).as_posix()
+        return reporting._captured(cli.parser().parse_args(["report", *arguments]), layout).relative_to(tmp_path).as_posix()
 
     return captured
 

@@ -104,8 +104,8 @@ def test_a_command_is_understood_without_torch_and_without_the_pages_packages(co
     """So `profile` runs where only torch is, on Python 3.10 as well, and `render` where there is none."""
     heavy = ("torch", "numpy", "jinja2", "matplotlib", "mkdocs", "tomllib", "reportgen.capture", "reportgen.pages", "reportgen.findings", "reportgen.facts")
     script = ("import contextlib, io, sys\n"
-              "from reportgen import cli\n"
-              f"with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()): cli.parser().parse_args({command!r})\n"
+              "from reportgen import cli, errors\n"
+              f"with contextlib.suppress(SystemExit, errors.ReportError), contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()): cli.parser().parse_args({command!r})\n"
               f"print([name for name in {heavy!r} if name in sys.modules])")
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -28,3 +28,16 @@ def test_impossible_sizes_say_which_flag_to_mend():
         Workload("x", 1, 1, 8, 0)
     with pytest.raises(ReportError, match="dtype 'int8'"):
         Workload("x", 1, 1, 8, 8, "int8")
+
+
+def test_the_readme_shows_every_preset_as_it_is():
+    from pathlib import Path
+
+    readme = (Path(__file__).resolve().parent.parent / "README.md").read_text(encoding="utf-8")
+    for preset in PRESETS.values():
+        assert f"| `{preset.name}` | {preset.batch} | {preset.heads} | {preset.sequence:,} | {preset.head_dim} | {preset.dtype} |" in readme
+
+
+def test_profiling_may_hold_eight_score_matrices_in_fp32():
+    """8 · 16 · 1024² scores of 4 bytes are 512 MiB; eight of them are 4 GiB."""
+    assert PRESETS["article"].held_bytes == 4 * 2**30

@@ -15,11 +15,15 @@ class Progress:
     The plan says how many stages of each kind there will be and what one is expected to take; the
     stages that have ended correct it. On a terminal one line is rewritten; elsewhere each new
     stage gets a line of its own.
+
+    safe_point: called where the capture may be broken off; it may raise
     """
 
-    def __init__(self, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic,
+                 safe_point: Callable[[], None] | None = None) -> None:
         self._stream = sys.stderr if stream is None else stream
         self._clock = clock
+        self._safe_point = safe_point or _nothing
         self._terminal = self._stream.isatty()
         self._stages_left: dict[str, int] = {}
         self._expected: dict[str, float] = {}
@@ -33,6 +37,7 @@ class Progress:
 
     def stage(self, kind: str, title: str) -> None:
         """A stage begins: `timing`, `timing, process 2 of 7`."""
+        self._safe_point()
         self._kind, self._title, self._began = kind, title, self._clock()
         if self._terminal:
             self.at("", "")
@@ -48,9 +53,17 @@ class Progress:
 
     def at(self, subject: str, phase: str) -> None:
         """What is being done within the stage; shown on a terminal only."""
+        self._safe_point()
         if self._terminal:
             doing = f": {subject}, {phase}" if subject else ""
             self._rewrite(f"{self._title}{doing}{self._left()}")
+
+    def note(self, text: str) -> None:
+        """A line that stays."""
+        if self._terminal:
+            self._rewrite("")
+        self._stream.write(f"{text}\n")
+        self._stream.flush()
 
     def end(self) -> None:
         """Clears the line that renews itself."""
@@ -80,8 +93,15 @@ class Progress:
             self._shown = text
 
 
+def _nothing() -> None:
+    return None
+
+
 class Silent(Progress):
     """Says nothing."""
+
+    def note(self, text: str) -> None:
+        return None
 
     def stage(self, kind: str, title: str) -> None:
         return None

@@ -35,6 +35,20 @@ class Refusal:
         return "unavailable" if _NO_BACKEND.search(str(self.error)) else "failed"
 
 
+GPU_ONLY = ("efficient", "cudnn")
+"""Backends that torch has no CPU kernel for."""
+
+
+def on_a_cpu(backend: str | None, reason: str | None) -> str | None:
+    """`reason` with what it means in front, where a CPU refused a backend that only GPUs have.
+
+    There torch says that math and fused kernels were turned off, which is what the pin does and explains nothing.
+    """
+    if backend in GPU_ONLY and reason and _NO_BACKEND.search(reason):
+        return f"torch has this backend on GPUs only: {reason}"
+    return reason
+
+
 @contextmanager
 def listening() -> Iterator[Refusal]:
     """Runs a block that torch may refuse; afterwards the refusal tells whether and why.

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import time
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any, Iterator
+from typing import Any, Iterator, Mapping
 
 import variants as variant_room
 from variants import Variant
@@ -16,16 +15,16 @@ from variants import Variant
 from .. import __version__, run
 from ..errors import CaptureFailed, DeviceUnavailable
 from ..statistics import PROCESSES
-from ..workload import Workload
-from . import assemble, evidence, processes, rounds
+from ..workload import Workload, altered
+from . import assemble, evidence, limits, operands, processes, refusal, rounds
 from .processes import ChildFailed
 from .progress import Progress, Silent
 
 ROUNDS = 3
 GPU_SETTLE, CPU_SETTLE = 0.25, 0.15
 COMPILE_PATIENCE = 300.0
-EXPECTED_SECONDS = {"cuda": {"survey": 5.0, "timing": 3.5, "evidence": 25.0, "counters": 12.0},
-                    "cpu": {"survey": 3.0, "timing": 2.0, "evidence": 3.0, "counters": 0.0}}
+EXPECTED_SECONDS = {"cuda": {"timing": 3.5, "evidence": 25.0, "counters": 12.0},
+                    "cpu": {"timing": 1.0, "evidence": 3.0, "counters": 0.0}}
 """What a stage takes on a fast GPU and on a laptop; only the progress line uses them."""
 
 
@@ -35,6 +34,7 @@ class CaptureRequest:
 
     device: `cuda` or `cpu`; `None` takes CUDA where there is one
     workload: `None` takes the device's default (see `evidence.default_workload`)
+    sizes: sizes and element type that replace the workload's (see `workload.altered`)
     processes: fresh timing processes; fewer than seven decide no claim
     variants: ids, or `None` for all
     counters: `auto`, `on` or `off`: hardware counters (see `counters.measure`)
@@ -48,6 +48,7 @@ class CaptureRequest:
     variants: tuple[str, ...] | None = None
     counters: str = "auto"
     quick: bool = False
+    sizes: Mapping[str, Any] = field(default_factory=dict)
 
 
 def record(request: CaptureRequest, runs_root: Path, progress: Progress | None = None) -> Path:
@@ -81,9 +82,9 @@ class _Capture:
 
     def run(self) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
         began, started = time.perf_counter(), datetime.now(timezone.utc)
-        self._announce(self.request.device or "cuda", surveys=1)
         survey = self._survey()
-        self._announce(survey["device"], surveys=0)
+        self._announce(survey["device"])
+        self._say_what(survey)
         plan = self._plan(survey)
         self._time(plan)
         compiled = self._evidence(survey, plan)
@@ -112,14 +113,18 @@ class _Capture:
 
     def _entries(self, device: str, compiled: assemble.Timed) -> dict[str, dict[str, Any]]:
         skipped = self._skipped(device)
-        return {variant.id: assemble.variant_entry(variant, compiled if variant.slow_start else self.timed, self.answers, skipped.get(variant.id))
-                for variant in self.variants}
+        entries = {variant.id: assemble.variant_entry(variant, compiled if variant.slow_start else self.timed, self.answers, skipped.get(variant.id))
+                   for variant in self.variants}
+        if not operands.is_gpu(device):
+            for variant in self.variants:
+                entries[variant.id]["reason"] = refusal.on_a_cpu(variant.backend, entries[variant.id]["reason"])
+        return entries
 
     def _value(self, task: str, variant: str | None) -> Any:
         return self.answers.get((task, variant), {}).get("value")
 
-    def _announce(self, device: str, surveys: int) -> None:
-        stages = {"survey": surveys, "timing": self.request.processes, "evidence": 1, "counters": 0 if self.request.counters == "off" else 1}
+    def _announce(self, device: str) -> None:
+        stages = {"timing": self.request.processes, "evidence": 1, "counters": 1 if self._counts(device) else 0}
         for kind, seconds in EXPECTED_SECONDS["cpu" if device == "cpu" else "cuda"].items():
             self.progress.plan(kind, stages[kind], seconds)
 
@@ -141,7 +146,21 @@ class _Capture:
                 raise CaptureFailed(f"the device could not be looked at ({failure.reason})", cure="see whether `python -c 'import torch; torch.zeros(1)'` works") from None
         if "missing" in found:
             raise DeviceUnavailable(found["missing"], cure="choose DEVICE=cpu, or use a torch built for this GPU")
+        found["workload"] = altered(found["workload"], self.request.sizes)
         return found
+
+    def _say_what(self, survey: dict[str, Any]) -> None:
+        """Shows the device and the workload that were settled on; see `limits.memory` for what is refused."""
+        workload = survey["workload"]
+        self.progress.note(f"{survey['environment']['device']['name']}: workload {workload.name}, {workload.describe()}")
+        skipped = self._skipped(survey["device"])
+        warning = limits.memory(survey["environment"]["device"], workload, [variant for variant in self.variants if variant.id not in skipped])
+        if warning:
+            self.progress.note(warning)
+
+    def _counts(self, device: str) -> bool:
+        """Whether counters are tried for, which takes time."""
+        return operands.is_gpu(device) and self.request.counters != "off" and not self.request.quick
 
     def _plan(self, survey: dict[str, Any]) -> rounds.Plan:
         # on a CPU one processor is left to everything else: threads that wait for one that has been
@@ -152,7 +171,7 @@ class _Capture:
         names = tuple(variant.id for variant in self.variants if variant.id not in skipped and not variant.slow_start)
         settle = 0.05 if quick else GPU_SETTLE if gpu else CPU_SETTLE
         return rounds.Plan(device, survey["workload"], names, process=0, rounds=1 if quick else ROUNDS, settle_seconds=settle,
-                           most_threads=None if gpu else max(1, available_processors() - 1))
+                           most_threads=None if gpu else max(1, limits.available_processors() - 1))
 
     def _skipped(self, device: str) -> dict[str, str]:
         """Variants that are not tried, with the reason."""
@@ -243,7 +262,7 @@ class _Capture:
         if self.request.quick:
             return None, "not taken in a quick run"
         ran = tuple(name for name in plan.variants if self.timed.samples(name))
-        with self._stage("counters", "hardware counters"):
+        with self._stage("counters", "hardware counters") if self._counts(survey["device"]) else nullcontext():
             try:
                 return processes.run(evidence.count, (ran, survey["device"], survey["workload"], self.request.counters), at=self.progress.at)
             except ChildFailed as failure:
@@ -254,13 +273,3 @@ def _refuse_if_nothing_ran(variants: dict[str, Any]) -> None:
     if not any(entry["status"] == "ok" for entry in variants.values()):
         reasons = "; ".join(f"{name}: {entry['reason']}" for name, entry in variants.items() if entry["reason"] != assemble.NOT_ASKED)
         raise CaptureFailed(f"no variant ran ({reasons})", cure="the former run is untouched; see the reasons above")
-
-
-def available_processors() -> int:
-    """Processors this process may use: affinity, and a container's quota where it sets one."""
-    count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    try:
-        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text(encoding="ascii").split()
-        return count if quota == "max" else max(1, min(count, int(quota) // int(period)))
-    except (OSError, ValueError):
-        return count

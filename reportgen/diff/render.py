@@ -32,7 +32,7 @@ def tree_markdown(diff: TreeDiff, limit: int = FORGE_LIMIT) -> str:
 
 
 def _tree(diff: TreeDiff, folded: bool, shown: int) -> str:
-    blocks = [f"## Recorded runs: {prose(diff.new)} against {prose(diff.old)}", _overview(diff)]
+    blocks = [f"## Recorded runs: {prose(diff.new)} against {prose(diff.old)}", _overview(diff), _without_floor(diff)]
     loud = [slot for slot, run in diff.changed.items() if not run.unchanged or run.flipped or run.new_baseline]
     order = [*loud, *(slot for slot in diff.changed if slot not in loud)]
     blocks += [run_markdown(diff.changed[slot], f"`{slot}`", folded) for slot in order[:shown]]
@@ -57,6 +57,11 @@ def _overview(diff: TreeDiff) -> str:
         return "No run is recorded on either side."
     split = 1 if diff.changed else 0
     return "\n\n".join(part for part in ("\n".join(lines[:split]), "\n".join(lines[split:])) if part)
+
+
+def _without_floor(diff: TreeDiff) -> str:
+    slots = [f"`{slot}`" for slot, run in diff.changed.items() if run.timings and run.old.noise is None and run.new.noise is None]
+    return f"No same-code floor is recorded for {', '.join(slots)}; `make noise` takes one." if slots else ""
 
 
 def _introduced(side: Side) -> str:
