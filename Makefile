@@ -16,27 +16,29 @@ JOBS ?= 2
 export PYTHON PAGES_PYTHON TORCH_INDEX WHEELHOUSE_PYTHON WHEELHOUSE_PLATFORM
 
 # Packages and caches that a container put into the environment must not reach the pages (-E).
-ENVIRONMENTS := $(or $(PYTHON),python3) requirements/environments.py
+# The script says what is wrong with a PYTHON that does not run, so python3 starts it where there is one.
+ENVIRONMENTS := $(if $(shell command -v python3),python3,$(PYTHON)) requirements/environments.py
 PAGES = pages=$$($(ENVIRONMENTS) pages) && "$$pages" -E -m reportgen
 CAPTURE = capture=$$($(ENVIRONMENTS) capture)
 CHOICES = $(if $(DEVICE),--device $(DEVICE)) $(if $(WORKLOAD),--workload $(WORKLOAD)) $(if $(LABEL),--label $(LABEL)) \
 	$(if $(filter 0 no,$(RECORD)),--no-record) $(if $(COUNTERS),--counters $(COUNTERS)) $(ARGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help report profile noise diff merge render site serve check test bench lock wheelhouse clean
+.PHONY: help report profile noise diff merge render site serve check test golden bench lock wheelhouse clean
 
 help: ## this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 	@echo
 	@echo 'Variables: DEVICE=cuda|cpu WORKLOAD=preset LABEL=name RECORD=0 COUNTERS=auto|on|off ARGS="--sequence 2048"'
+	@echo 'A workload given by ARGS="--sequence 2048" is the device'"'"'s own (article on a GPU, small on a CPU) but for that.'
 	@echo 'ACCEPT=1 replaces a recorded run without a second pass.'
 	@echo 'PYTHON= profiles with that Python (it must have torch); PAGES_PYTHON= makes the pages environment;'
-	@echo 'TORCH_INDEX= an index with CPU builds of torch; PORT= for serve; JOBS= for test.'
+	@echo 'TORCH_INDEX= an index with CPU builds of torch, for a machine that has no torch; PORT= for serve; JOBS= for test.'
 
 report: ## profile this machine, render, build the site, say what came out
 	@$(CAPTURE) && $(PAGES) report --capture-python "$$capture" $(if $(filter 1 yes,$(ACCEPT)),--accept) $(CHOICES)
 
-profile: ## profile this machine and write the run, no pages
+profile: ## profile this machine and write the run, no pages; on a GPU it replaces the run in its slot without comparing
 	@$(CAPTURE) && "$$capture" -m reportgen profile $(CHOICES)
 
 noise: ## take six whole runs of the same code, and record how far they lie apart
@@ -48,16 +50,14 @@ diff: ## what changed in the recorded runs, for a pull request (BASE= a git ref 
 merge: ## take runs made elsewhere into docs/runs, and render once (DIRS="folder …", ACCEPT=1 replaces other runs)
 	@$(PAGES) merge $(if $(filter 1 yes,$(ACCEPT)),--accept) $(DIRS)
 
-render: ## render docs/ and the README's table from the runs in docs/runs/
-	@$(PAGES) render
+render: ## render docs/ and the README's table from the runs in docs/runs/ (ARGS=--live: build/docs, with the runs in build/ too)
+	@$(PAGES) render $(ARGS)
 
 site: ## build site/ from docs/, strictly
 	@$(PAGES) site
 
 serve: ## show site/ on this machine only, at PORT
-	@test -f site/index.html || { echo 'there is no site yet: make report, or make site'; exit 2; }
-	@echo 'http://localhost:$(PORT)/  (Ctrl-C ends)'
-	@$(or $(PYTHON),python3) -m http.server --bind localhost --directory site $(PORT)
+	@$(PAGES) serve --port $(PORT)
 
 check: ## are the committed pages exactly what the committed runs render to?
 	@$(PAGES) render --check
@@ -67,6 +67,9 @@ test: ## all tests: those of the pages without torch, then those of the capture 
 	@$(CAPTURE) && pages=$$($(ENVIRONMENTS) pages) && tools=$$($(ENVIRONMENTS) test-tools) && \
 	CAPTURE_PYTHON="$$capture" "$$pages" -E -m pytest -n $(JOBS) --dist loadfile $(ARGS) tests && \
 	PYTHONPATH="$$tools$${PYTHONPATH:+:$$PYTHONPATH}" "$$capture" -m pytest $(ARGS) $$(grep -l 'importorskip("torch")' tests/test_*.py)
+
+golden: ## write the golden pages of the tests anew, after a wanted change; read their diff
+	@pages=$$($(ENVIRONMENTS) pages) && UPDATE_GOLDEN=1 "$$pages" -E -m pytest -q -k golden tests/test_pages.py
 
 bench: ## time our own steps (ARGS=--report: a whole report on the CPU as well)
 	@$(CAPTURE) && pages=$$($(ENVIRONMENTS) pages) && CAPTURE_PYTHON="$$capture" "$$pages" -E -m benchmarks $(ARGS)

@@ -25,6 +25,8 @@ CAPTURE_PYTHON = (3, 10)
 OLDEST_TORCH = (2, 5)
 PIP_WITH_TARGET = (22, 3)  # first pip that has --python
 TEST_TOOLS = ("pytest", "_pytest", "py.py", "pluggy", "iniconfig", "packaging", "pygments")
+NO_NETWORK = ("activate a Python that has torch, or name it: PYTHON=…; wheelhouse/ helps with the pages' packages only, "
+              "torch is never in it")
 PURE = ("fonttools",)  # has a wheel for any platform, a fifth of the compiled one's size
 
 PROBE = """
@@ -127,10 +129,21 @@ def create(folder: Path, found: Found) -> "list[str]":
     return [found.executable, "-m", "pip", "--python", python] if borrowed else [python, "-m", "pip"]
 
 
-def pip(command: "list[str]", *arguments: str, hidden: bool = False) -> bool:
-    """Runs `pip install`; its output goes to standard error, or nowhere."""
-    output = subprocess.DEVNULL if hidden else sys.stderr
-    return not subprocess.run([*command, "install", *arguments], stdout=output, stderr=output, env=clean_environment()).returncode
+def pip(command: "list[str]", *arguments: str) -> bool:
+    """Runs `pip install`; its output goes to standard error."""
+    return not subprocess.run([*command, "install", *arguments], stdout=sys.stderr, stderr=sys.stderr, env=clean_environment()).returncode
+
+
+def attempt(command: "list[str]", *arguments: str) -> Optional[str]:
+    """Runs `pip install` without showing what it says: `None` if it worked, else its output."""
+    done = subprocess.run([*command, "install", *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=clean_environment())
+    return done.stdout.decode(errors="replace") if done.returncode else None
+
+
+def unreached(output: str) -> bool:
+    """True if pip failed because it came to no index, not because the index lacked something."""
+    return any(sign in output for sign in ("Failed to establish a new connection", "NewConnectionError", "NameResolutionError", "name resolution",
+                                           "ConnectTimeout", "Network is unreachable", "ProxyError"))
 
 
 def stamped(folder: Path, stamp: str) -> bool:
@@ -151,7 +164,7 @@ def pages(python: Optional[str], folder: Path, wheelhouse: Path) -> str:
         say(f"installing the pages environment from {wheelhouse.name if local else 'the package index'}")
         if not pip(command, "--quiet", *source, "--require-hashes", "--no-deps", "--only-binary", ":all:", "-r", str(LOCK)):
             stop("the pages environment could not be installed",
-                 "see pip's message above; without a network, carry a wheelhouse here (make wheelhouse on another machine)")
+                 "see pip's message above; without a network, carry wheelhouse/ here (make wheelhouse on another machine, for this Python)")
         (folder / ".made-from").write_text(stamp)
     return str(folder / "bin" / "python")
 
@@ -188,13 +201,18 @@ def install_torch(command: "list[str]", index: Optional[str]) -> None:
     extra = ["--extra-index-url", index] if index else []
     if not has_nvidia_driver():
         say(f"installing {pin}, CPU build: there is no torch in the active Python and no NVIDIA driver")
-        if pip(command, *extra, f"{pin}+cpu", hidden=True):
+        refused = attempt(command, *extra, f"{pin}+cpu")
+        if refused is None:
             return
-        say("pip found no CPU build (TORCH_INDEX= names an index that has one); taking the plain one, which may be several GB")
+        if unreached(refused):
+            say(refused.strip().splitlines()[-1])
+            stop("torch is missing, and pip could not reach a package index", NO_NETWORK)
+        say("pip found no CPU build, so the plain torch is taken: about 2.7 GB to fetch, 4.7 GB on disk "
+            "(Ctrl-C, and TORCH_INDEX=<an index with CPU builds>, spares most of it)")
     else:
-        say(f"installing {pin} for CUDA, several GB: there is no torch in the active Python")
+        say(f"installing {pin} for CUDA, about 2.7 GB to fetch: there is no torch in the active Python")
     if not pip(command, *extra, "-r", str(CAPTURE)):
-        stop("torch could not be installed", "see pip's message above, or activate a Python that has torch and run this again")
+        stop("torch could not be installed", f"see pip's message above; without a network, {NO_NETWORK}")
 
 
 def test_tools(pages_python: str, capture_python: str, folder: Path) -> str:

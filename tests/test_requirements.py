@@ -46,7 +46,8 @@ def nothing_installed(monkeypatch):
         return ["pip"]
 
     monkeypatch.setattr(environments, "create", create)
-    monkeypatch.setattr(environments, "pip", lambda command, *arguments, hidden=False: calls.append(("pip", *arguments)) or True)
+    monkeypatch.setattr(environments, "pip", lambda command, *arguments: calls.append(("pip", *arguments)) or True)
+    monkeypatch.setattr(environments, "attempt", lambda command, *arguments: calls.append(("pip", *arguments)))
     return calls
 
 
@@ -65,14 +66,37 @@ def test_without_torch_and_driver_the_cpu_build_is_installed_once(only, tmp_path
     assert nothing_installed == [("create", ".venv-capture", (3, 12)), ("pip", "torch==2.13.0+cpu")]
 
 
-def test_where_there_is_no_cpu_build_the_plain_one_is_taken(only, tmp_path, nothing_installed, monkeypatch):
+def test_where_there_is_no_cpu_build_the_plain_one_is_taken(only, tmp_path, nothing_installed, monkeypatch, capsys):
     fake(only, "python3", "3.12")
     monkeypatch.setattr(environments, "has_nvidia_driver", lambda: False)
     tried = []
-    monkeypatch.setattr(environments, "pip", lambda command, *arguments, hidden=False: tried.append(arguments) or "+cpu" not in arguments[-1])
+    monkeypatch.setattr(environments, "attempt", lambda command, *arguments: tried.append(arguments) or "ERROR: No matching distribution found for torch==2.13.0+cpu")
+    monkeypatch.setattr(environments, "pip", lambda command, *arguments: tried.append(arguments) or True)
     environments.capture(None, tmp_path / ".venv-capture", "file:///an/index")
     assert tried == [("--extra-index-url", "file:///an/index", "torch==2.13.0+cpu"),
                      ("--extra-index-url", "file:///an/index", "-r", str(environments.CAPTURE))]
+    said = capsys.readouterr().err
+    assert "no CPU build" in said and "2.7 GB" in said and "TORCH_INDEX=" in said
+
+
+def test_without_a_network_nothing_is_said_about_builds_and_the_plain_one_is_not_tried(only, tmp_path, nothing_installed, monkeypatch, capsys):
+    fake(only, "python3", "3.12")
+    monkeypatch.setattr(environments, "has_nvidia_driver", lambda: False)
+    monkeypatch.setattr(environments, "attempt", lambda command, *arguments: (
+        "WARNING: Retrying (Retry(total=0)) after connection broken by 'NewConnectionError(...): Failed to establish a new connection'\n"
+        "ERROR: Could not find a version that satisfies the requirement torch==2.13.0+cpu"))
+    with pytest.raises(SystemExit) as ended:
+        environments.capture(None, tmp_path / ".venv-capture", None)
+    said = capsys.readouterr().err
+    assert ended.value.code == 2
+    assert "pip could not reach a package index" in said and "no CPU build" not in said
+    assert "torch is never in it" in said
+    assert [call[0] for call in nothing_installed] == ["create"]
+
+
+def test_pips_words_for_a_missing_version_are_no_lost_connection():
+    assert not environments.unreached("ERROR: Could not find a version that satisfies the requirement torch==2.13.0+cpu (from versions: 2.13.0)\n"
+                                      "ERROR: ResolutionImpossible")
 
 
 def test_with_a_driver_the_cpu_build_is_not_tried(only, tmp_path, nothing_installed, monkeypatch):
@@ -176,6 +200,12 @@ def test_every_target_that_a_paper_names_is_in_the_makefile(paper):
     targets = set(re.findall(r"^([a-z]+):.*## ", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M))
     named = set(re.findall(r"(?:`|^)make ([a-z]+)", (ROOT / paper).read_text(encoding="utf-8"), re.M))
     assert named and named <= targets
+
+
+def test_a_python_that_does_not_run_is_refused_by_make_with_a_cure():
+    done = subprocess.run(["make", "profile", "PYTHON=/nope/python"], cwd=ROOT, capture_output=True, text=True, env={**os.environ, "MAKEFLAGS": ""})
+    assert done.stderr.splitlines()[0] == "error: PYTHON=/nope/python cannot profile: it does not run"
+    assert done.stderr.splitlines()[1].startswith("  what to do: ")
 
 
 def test_the_probe_sees_this_python():
