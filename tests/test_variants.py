@@ -125,28 +125,28 @@ def test_an_unknown_variant_is_refused_with_the_choice():
 
 @pytest.fixture
 def added(tmp_path, monkeypatch):
-    """Puts a variant `mine` with this source into the list, and one without a file for `None`."""
+    """Puts a variant `a_tests_own` with this source into the list, and one without a file for `None`."""
     def add(source):
-        monkeypatch.setattr(variants, "VARIANTS", (*variants.SIX, "mine"))
+        monkeypatch.setattr(variants, "VARIANTS", (*variants.SIX, "a_tests_own"))
         monkeypatch.setattr(variants, "__path__", [*variants.__path__, str(tmp_path)])
         if source is not None:
-            (tmp_path / "mine.py").write_text(source, encoding="utf-8")
+            (tmp_path / "a_tests_own.py").write_text(source, encoding="utf-8")
 
     yield add
-    sys.modules.pop("variants.mine", None)
+    sys.modules.pop("variants.a_tests_own", None)
 
 
 PARTS = 'TITLE = "Mine"\nCHANGED = "Nothing."\nPREDICTION = {prediction}\ndef forward(q, k, v, mask): return q\n'
 
 
 @pytest.mark.parametrize(("source", "said"), [
-    (None, "variants/mine.py: is in VARIANTS, and there is no such file\n  what to do: write it"),
-    ("TITLE = 'x'\ndef forward(q, k:\n", "variants/mine.py:2: is not valid Python: "),
-    ("import no_such_package\n", "variants/mine.py: cannot be imported (ModuleNotFoundError: No module named 'no_such_package')"),
-    ("1 / 0\n", "variants/mine.py: cannot be imported (ZeroDivisionError: division by zero)"),
-    (PARTS.format(prediction='(("mathmul", "q · kᵀ"),)'), "variants/mine.py: PREDICTION has the role 'mathmul', which is none\n  what to do: choose among matmul, scale, "),
-    (PARTS.format(prediction='("matmul", "softmax")'), "variants/mine.py: PREDICTION is not a list of pairs"),
-    ("TITLE = 'x'\n", "variants/mine.py: CHANGED is missing"),
+    (None, "variants/a_tests_own.py: is in VARIANTS, and there is no such file\n  what to do: write it"),
+    ("TITLE = 'x'\ndef forward(q, k:\n", "variants/a_tests_own.py:2: is not valid Python: "),
+    ("import no_such_package\n", "variants/a_tests_own.py: cannot be imported (ModuleNotFoundError: No module named 'no_such_package')"),
+    ("1 / 0\n", "variants/a_tests_own.py: cannot be imported (ZeroDivisionError: division by zero)"),
+    (PARTS.format(prediction='(("mathmul", "q · kᵀ"),)'), "variants/a_tests_own.py: PREDICTION has the role 'mathmul', which is none\n  what to do: choose among matmul, scale, "),
+    (PARTS.format(prediction='("matmul", "softmax")'), "variants/a_tests_own.py: PREDICTION is not a list of pairs"),
+    ("TITLE = 'x'\n", "variants/a_tests_own.py: CHANGED is missing"),
 ])  # fmt: skip
 def test_a_variant_of_ones_own_that_cannot_be_read_is_an_error_with_its_file(added, source, said):
     added(source)
@@ -157,7 +157,7 @@ def test_a_variant_of_ones_own_that_cannot_be_read_is_an_error_with_its_file(add
 
 def test_a_variant_of_ones_own_that_is_whole_is_read(added):
     added(PARTS.format(prediction='(("fused attention", "all of it"),)'))
-    assert [(variant.id, variant.title, variant.named) for variant in variants.load()[6:]] == [("mine", "Mine", False)]
+    assert [(variant.id, variant.title, variant.named) for variant in variants.load()[6:]] == [("a_tests_own", "Mine", False)]
 
 
 def test_predictions_speak_the_words_that_the_steps_of_a_trace_have():
