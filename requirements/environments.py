@@ -141,9 +141,8 @@ def attempt(command: "list[str]", *arguments: str) -> Optional[str]:
 
 
 def unreached(output: str) -> bool:
-    """True if pip failed because it came to no index, not because the index lacked something."""
-    return any(sign in output for sign in ("Failed to establish a new connection", "NewConnectionError", "NameResolutionError", "name resolution",
-                                           "ConnectTimeout", "Network is unreachable", "ProxyError"))
+    """True if pip failed because it came to no index: it lost connections, and has seen no version at all."""
+    return "connection broken by" in output and "(from versions: none)" in output
 
 
 def stamped(folder: Path, stamp: str) -> bool:
@@ -205,7 +204,6 @@ def install_torch(command: "list[str]", index: Optional[str]) -> None:
         if refused is None:
             return
         if unreached(refused):
-            say(refused.strip().splitlines()[-1])
             stop("torch is missing, and pip could not reach a package index", NO_NETWORK)
         say("pip found no CPU build, so the plain torch is taken: about 2.7 GB to fetch, 4.7 GB on disk "
             "(Ctrl-C, and TORCH_INDEX=<an index with CPU builds>, spares most of it)")

@@ -84,7 +84,7 @@ def test_without_a_network_nothing_is_said_about_builds_and_the_plain_one_is_not
     monkeypatch.setattr(environments, "has_nvidia_driver", lambda: False)
     monkeypatch.setattr(environments, "attempt", lambda command, *arguments: (
         "WARNING: Retrying (Retry(total=0)) after connection broken by 'NewConnectionError(...): Failed to establish a new connection'\n"
-        "ERROR: Could not find a version that satisfies the requirement torch==2.13.0+cpu"))
+        "ERROR: Could not find a version that satisfies the requirement torch==2.13.0+cpu (from versions: none)"))
     with pytest.raises(SystemExit) as ended:
         environments.capture(None, tmp_path / ".venv-capture", None)
     said = capsys.readouterr().err
@@ -97,6 +97,8 @@ def test_without_a_network_nothing_is_said_about_builds_and_the_plain_one_is_not
 def test_pips_words_for_a_missing_version_are_no_lost_connection():
     assert not environments.unreached("ERROR: Could not find a version that satisfies the requirement torch==2.13.0+cpu (from versions: 2.13.0)\n"
                                       "ERROR: ResolutionImpossible")
+    assert not environments.unreached("WARNING: Retrying after connection broken by 'ReadTimeoutError'\n"
+                                      "ERROR: Could not find a version that satisfies the requirement torch==2.13.0+cpu (from versions: 2.12.0, 2.13.0)")
 
 
 def test_with_a_driver_the_cpu_build_is_not_tried(only, tmp_path, nothing_installed, monkeypatch):
