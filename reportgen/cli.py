@@ -19,7 +19,7 @@ from .errors import ReportError, Told
 from .interruption import INTERRUPTED, Stages
 from .layout import Layout
 from .units import plural
-from .workload import ARTICLE, ELEMENT_BYTES, PRESETS, SIZES, altered
+from .workload import ARTICLE, PRESETS, SIZES, altered
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES_PACKAGES = ("tomllib", "jinja2", "matplotlib", "mkdocs")

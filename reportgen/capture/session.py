@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Iterator, Mapping
 
 import variants as variant_room
-from variants import Variant
 
 from .. import __version__, run
 from ..errors import CaptureFailed, DeviceUnavailable
