@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from math import isfinite
 from pathlib import Path
+from statistics import median
 from typing import Any, Callable, Mapping, Sequence
 
 from . import run as run_room
@@ -37,6 +38,8 @@ class Noise:
     """runs, pairs: how many whole runs were compared, and in how many pairs
     software, settings: what they were taken with
     shifts: variant → quantity → the largest relative shift of the run's median in any pair (0.01 is 1 %)
+    ratios: quantity → `a/b` (ids in alphabetical order) → the largest shift of the two variants' ratio
+        in any pair of runs; what moves all variants of a run alike is not in it
     """
 
     runs: int
@@ -44,6 +47,7 @@ class Noise:
     software: Mapping[str, str | None]
     settings: Mapping[str, Any]
     shifts: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    ratios: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     def floor(self, quantity: str) -> float:
         """The largest shift of this quantity over all variants; 0 where it was not taken."""
@@ -51,7 +55,8 @@ class Noise:
 
     def to_json(self) -> dict[str, Any]:
         return {"schema_version": SCHEMA_VERSION, "runs": self.runs, "pairs": self.pairs, "software": dict(self.software),
-                "settings": dict(self.settings), "shifts": {name: dict(shifts) for name, shifts in self.shifts.items()}}
+                "settings": dict(self.settings), "shifts": {name: dict(shifts) for name, shifts in self.shifts.items()},
+                "ratios": {name: dict(shifts) for name, shifts in self.ratios.items()}}
 
 
 def other_software(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
@@ -92,7 +97,7 @@ def measure(runs: Sequence[Run]) -> Noise:
     for later in runs[1:]:
         _same(runs[0], later)
     shifts = {name: _shifts([run.variants[name] for run in runs]) for name in runs[0].variants}
-    return Noise(len(runs), len(list(combinations(runs, 2))), runs[0].software, runs[0].settings, {name: kept for name, kept in shifts.items() if kept})
+    return Noise(len(runs), len(list(combinations(runs, 2))), runs[0].software, runs[0].settings, {name: kept for name, kept in shifts.items() if kept}, _ratios(runs))
 
 
 def _same(first: Run, later: Run) -> None:
@@ -115,6 +120,24 @@ def _shifts(entries: Sequence[VariantRun]) -> dict[str, float]:
         if len(medians) == len(entries) and min(medians) > 0:
             out[quantity] = round(max(medians) / min(medians) - 1, 6)
     return out
+
+
+def _ratios(runs: Sequence[Run]) -> dict[str, dict[str, float]]:
+    """Quantity → pair → largest relative shift of the median of the paired ratios between any two runs."""
+    out: dict[str, dict[str, float]] = {}
+    for quantity in QUANTITIES:
+        measured = sorted(name for name in runs[0].variants if all(quantity in run.variants[name].samples for run in runs))
+        for first, second in combinations(measured, 2):
+            medians = [median(_paired(run, quantity, first, second)) for run in runs if _paired(run, quantity, first, second)]
+            if len(medians) == len(runs):
+                out.setdefault(quantity, {})[f"{first}/{second}"] = round(max(medians) / min(medians) - 1, 6)
+    return out
+
+
+def _paired(run: Run, quantity: str, first: str, second: str) -> list[float]:
+    """first ÷ second, process by process; empty where they were not measured in the same processes."""
+    a, b = (run.variants[name].samples[quantity].samples for name in (first, second))
+    return [x / y for x, y in zip(a, b)] if len(a) == len(b) and min(b) > 0 else []
 
 
 def save(noise: Noise, folder: Path) -> Path:
@@ -169,7 +192,8 @@ def load(folder: Path) -> Noise | None:
         if data["schema_version"] > SCHEMA_VERSION:
             raise RunInvalid(f"written with schema {data['schema_version']}", where=str(file), cure="update this program")
         shifts = {name: {quantity: float(value) for quantity, value in kept.items()} for name, kept in data["shifts"].items()}
-        return Noise(int(data["runs"]), int(data["pairs"]), dict(data["software"]), dict(data["settings"]), shifts)
+        return Noise(int(data["runs"]), int(data["pairs"]), dict(data["software"]), dict(data["settings"]), shifts,
+                     {name: {pair: float(value) for pair, value in kept.items()} for name, kept in data["ratios"].items()})
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise RunInvalid(f"not a noise file ({error})", where=str(file), cure="restore it from version control, or run `make noise` again") from None
 

@@ -110,8 +110,9 @@ def test_the_first_call_of_a_process_is_told_from_one_after_others():
 
 def test_each_quantity_has_its_own_floor_where_one_was_taken(tmp_path):
     recorded = run_room.load(RECORDED)
-    noise = Noise(6, 15, recorded.software, recorded.settings, {"naive": {"gpu_time": 0.001, "host_time": 0.25}})
+    noise = Noise(6, 15, recorded.software, recorded.settings, {"naive": {"gpu_time": 0.001, "host_time": 0.25}}, {"host_time": {"naive/sdpa_math": 0.03}})
     save(noise, tmp_path)
     built = facts_room.build(replace(recorded, path=tmp_path, clocks={}, variants={}))
-    assert built.floor_of("host_time") == 0.25
-    assert built.floor_of("gpu_time") == 0.001
+    assert built.floor_of("host_time", "sdpa_math", "naive") == 0.03
+    assert built.floor_of("host_time", "naive", "sdpa_flash") == 0.25
+    assert built.floor_of("gpu_time", "naive", "sdpa_math") == 0.001

@@ -105,3 +105,13 @@ def test_the_devices_page_says_what_could_have_been_detected_and_where_the_floor
 
 def test_without_a_floor_the_page_says_so():
     assert "No same-code floor is recorded for this software, so 2 % is the least that counts" in markdown(noise.table(facts(), None))
+
+
+def test_what_slows_all_variants_alike_is_no_shift_of_their_ratio(tmp_path):
+    """Run 5 has naive's and in place's host time twice as long: a floor of 100 %, and none for the ratio of the two."""
+    runs = six(tmp_path, scale={name: {"host_time": 2.0} for name in ("naive", "naive_inplace")})
+    taken = noise.measure(runs)
+    assert taken.floor("host_time") == pytest.approx(1.0)
+    assert taken.ratios["host_time"]["naive/naive_inplace"] == pytest.approx(0.0, abs=1e-6)
+    assert taken.ratios["host_time"]["naive/sdpa_flash"] == pytest.approx(1.0)
+    assert taken.ratios["gpu_time"]["naive/naive_inplace"] == pytest.approx(0.04)

@@ -100,7 +100,7 @@ def _context() -> Any:
 
         context.set_forkserver_preload(["torch"])
         # the compiler's own pool leaves a semaphore to the tracker, which cleans it up and would say so over the report
-        os.environ.setdefault("PYTHONWARNINGS", "ignore:resource_tracker:UserWarning")
+        _unsaid("ignore:resource_tracker:UserWarning")
         resource_tracker.ensure_running()  # it would lift the block that follows
         former = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
@@ -108,6 +108,13 @@ def _context() -> Any:
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, former)  # a Ctrl-C of meanwhile arrives now
     return context
+
+
+def _unsaid(rule: str) -> None:
+    """Adds a rule to the warnings that processes started from here keep to themselves."""
+    rules = os.environ.get("PYTHONWARNINGS", "")
+    if rule not in rules.split(","):
+        os.environ["PYTHONWARNINGS"] = ",".join(filter(None, (rules, rule)))
 
 
 def _end(child: Any, grace: float) -> None:

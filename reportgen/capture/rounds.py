@@ -22,7 +22,9 @@ from .refusal import listening
 SEED = 20261130
 LAYERS = (1, 24)
 CHAINED = ("naive", "naive_inplace")
-CHAIN_REPEATS = 3
+CHAIN_REPEATS = 2
+HOST_ROUNDS = 4
+"""Rounds of one short host-time block per variant, for each round of the other quantities."""
 
 
 class Poisoned(Exception):
@@ -174,11 +176,22 @@ class _Process:
         """variant → quantity → values of all rounds; on a slow or busy machine fewer rounds than planned."""
         values: dict[str, dict[str, list[float]]] = {name: {} for name in self.variants}
         for turn in range(self.plan.rounds):
-            if turn and time.perf_counter() - self.began > self.plan.patience_seconds:
+            if turn and self._late():
                 break
             self._each("rounds", self._turn(3 + turn), lambda variant: self._round(variant, values[variant.id]))
             self.rounds_done = turn + 1
+        for turn in range(HOST_ROUNDS * self.plan.rounds):
+            if turn and self._late():
+                break
+            self._each("host time", self._turn(100 + turn), lambda variant: self._host_block(variant, values[variant.id]))
         return values
+
+    def _late(self) -> bool:
+        return time.perf_counter() - self.began > self.plan.patience_seconds
+
+    def _host_block(self, variant: Variant, values: dict[str, list[float]]) -> None:
+        """One short block. A processor changes its pace within seconds, and variants are compared: each shall see every pace."""
+        values.setdefault("host_time", []).append(self.prepared[variant.id].blocks["host_time"]())
 
     def _still_answers(self, name: str) -> None:
         try:
@@ -223,6 +236,8 @@ class _Process:
     def _round(self, variant: Variant, values: dict[str, list[float]]) -> None:
         prepared = self.prepared[variant.id]
         for quantity, block in prepared.blocks.items():
+            if quantity == "host_time":
+                continue
             began = time.perf_counter()
             found = [block()]
             again = timing.repeats(time.perf_counter() - began) - 1
@@ -245,7 +260,7 @@ class _Process:
                       for name in CHAINED for layers in LAYERS}
             found: dict[tuple[str, int], list[float]] = {key: [] for key in blocks}
             for turn in range(CHAIN_REPEATS):
-                if turn and time.perf_counter() - self.began > self.plan.patience_seconds:
+                if turn and self._late():
                     break
                 for key, block in blocks.items():
                     found[key].append(block())

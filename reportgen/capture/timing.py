@@ -18,6 +18,7 @@ Call = Callable[[int], Any]
 
 ENOUGH_FORWARDS, ENOUGH_SECONDS = 20, 0.020
 AIM_SECONDS = 0.006
+HOST_BLOCK_SECONDS = 0.01
 MOST_FORWARDS = 1000
 MOST_LAUNCHES, LAUNCHES_PER_FORWARD = 500, 25
 """Deeper queues make the host wait for the GPU, and host time would be GPU time. The most wasteful
@@ -45,9 +46,10 @@ def forwards_per_graph(seconds: float, sets: int = 1) -> int:
 def calls_per_block(seconds: float) -> int:
     """Calls in one block of host time, whose GPU time is `seconds` each.
 
-    At most 500 launches, and not much more than 20 ms of work to wait for afterwards.
+    At most 500 launches, and not much more than 10 ms of work to wait for afterwards: many short
+    blocks tell more than a few long ones.
     """
-    return max(LEAST_CALLS, min(MOST_QUEUED, int(ENOUGH_SECONDS / seconds)))
+    return max(LEAST_CALLS, min(MOST_QUEUED, int(HOST_BLOCK_SECONDS / seconds)))
 
 
 def repeats(seconds: float, budget: float = 0.015, most: int = 5) -> int:

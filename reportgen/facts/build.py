@@ -46,16 +46,24 @@ def build(run: Run) -> RunFacts:
         caveats=run_caveats(run, variants),
         counters_reason=run.counters_reason,
         counters_tool=str(run.counters.get("tool") or "Nsight Compute") if run.counters else None,
-        floor=_floor(run, noise, "gpu_time"),
-        floors={quantity: _floor(run, noise, quantity) for quantity in QUANTITIES} if noise else {},
+        floor=_clock_floor(run),
+        floors=_floors(run, noise) if noise else {},
         extras={"noise": noise} if noise else {},
     )
 
 
-def _floor(run: Run, noise: Noise | None, quantity: str) -> float:
+def _clock_floor(run: Run) -> float:
     """Relative margin below which this run calls nothing a difference, beside the 2 % of the rules."""
     spread = clock_spread(run)
-    return max(spread if spread > CLOCK_AGREEMENT else 0.0, noise.floor(quantity) if noise else 0.0)
+    return spread if spread > CLOCK_AGREEMENT else 0.0
+
+
+def _floors(run: Run, noise: Noise) -> dict[str, float]:
+    """Per quantity, and per quantity and pair of variants; see `RunFacts.floors`."""
+    least = _clock_floor(run)
+    whole = {quantity: noise.floor(quantity) for quantity in QUANTITIES}
+    pairs = {f"{quantity} {pair}": shift for quantity, shifts in noise.ratios.items() for pair, shift in shifts.items()}
+    return {name: max(least, shift) for name, shift in {**whole, **pairs}.items()}
 
 
 class _Context:

@@ -150,7 +150,8 @@ class VariantFacts:
 class RunFacts:
     """Everything known of one run. `slot` names it; `floor` is the same-code floor of GPU time (relative).
 
-    floors: quantity → its own floor, where whole runs of the same code were compared
+    floors: where whole runs of the same code were compared: quantity → the largest shift of any variant,
+        and `quantity a/b` (ids in alphabetical order) → the largest shift of the two variants' ratio
     counters_tool: what took the hardware counters, or `None` where there are none; `counters_reason` says why
     """
 
@@ -179,9 +180,14 @@ class RunFacts:
         """True if every named variant is there and ran."""
         return all(name in self.variants and self.variants[name].ok for name in names)
 
-    def floor_of(self, quantity: str) -> float:
-        """The margin below which this quantity (`gpu_time`, `wall_time`, `host_time`, …) is called equal."""
-        return self.floors.get(quantity, self.floor)
+    def floor_of(self, quantity: str, first: str, second: str) -> float:
+        """The margin below which two variants are called equal in `gpu_time`, `wall_time`, `host_time`, …
+
+        How far their ratio moves between whole runs, since inside a run only ratios are compared: a
+        slow processor slows all variants of a run, which the quantity's own floor has in it.
+        """
+        pair = f"{quantity} {'/'.join(sorted((first, second)))}"
+        return self.floors.get(pair, self.floors.get(quantity, self.floor))
 
     @property
     def six(self) -> tuple[VariantFacts, ...]:

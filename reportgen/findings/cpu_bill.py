@@ -21,7 +21,7 @@ _SHOWN = (
     Because("first_alone", "In the process in which each of them ran before all other variants, it takes: {first_alone}."),
     Because("new_shape", "At a shape not seen before, the first call takes: {new_shape}."),
 )
-_HOST = (Because("host_floor", "Host time varies between runs: whole runs of the same code lie up to {host_floor} apart here, and no smaller difference counts."),
+_HOST = (Because("host_floor", "Host time varies between runs: whole runs of the same code lie up to {host_floor} apart here. The ratios of the three inside a run moved by up to {ratio_floor}, and only differences beyond that of their own pair count."),
          Because("no_host_floor", "Host time varies between runs, and this run does not know by how much: its own processes alone decide."))
 _COST_CAVEATS = (*_HOST, Because("first", "A first call depends on the order: the variants share processes, and what several of them need is loaded by the one that comes first."), OTHER_SHAPE)
 _ADVICE = ("Pay the first call before it matters: warm each shape up once per thread at start-up, and keep the number of shapes small. "
@@ -84,7 +84,7 @@ def _profiled_order(facts: RunFacts, ranked: tuple[VariantFacts, ...]) -> str:
         if dear.profiled_host_time.low <= cheap.profiled_host_time.high:  # type: ignore[union-attr]
             alike.append(f"{dear.title} and {cheap.title}")
             continue
-        winner = compare(cheap.host_time, dear.host_time, facts.floor_of("host_time")).winner  # type: ignore[arg-type]
+        winner = compare(cheap.host_time, dear.host_time, facts.floor_of("host_time", cheap.id, dear.id)).winner  # type: ignore[arg-type]
         agreeing += winner == "first"
         if winner == "second":
             unlike.append(f"{dear.title} above {cheap.title}")
@@ -96,7 +96,8 @@ def _profiled_order(facts: RunFacts, ranked: tuple[VariantFacts, ...]) -> str:
 def host_noise(facts: RunFacts) -> dict[str, object]:
     """The same-code floor of host time where this device has one."""
     floor = facts.floors.get("host_time")
-    return {"host_floor": Percent(round(100 * floor, 1)) if floor else None, "no_host_floor": not floor}
+    ratio = max((facts.floor_of("host_time", *pair) for pair in combinations(FUSED, 2)), default=0.0)
+    return {"host_floor": Percent(round(100 * floor, 1)) if floor else None, "ratio_floor": Percent(round(100 * ratio, 1)), "no_host_floor": not floor}
 
 
 FEWER_CASES: dict[str, Case] = {
@@ -143,7 +144,7 @@ def _pairs(facts: RunFacts, ran: list[VariantFacts]) -> tuple[list[str], list[st
         if one.op_count == other.op_count:
             continue
         few, many = sorted((one, other), key=lambda variant: variant.op_count or 0)
-        winner = compare(few.host_time, many.host_time, facts.floor_of("host_time")).winner  # type: ignore[arg-type]
+        winner = compare(few.host_time, many.host_time, facts.floor_of("host_time", few.id, many.id)).winner  # type: ignore[arg-type]
         target = {"second": dearer, "first": agreeing, "tie": ties}[winner]
         target.append(f"{few.title} takes {_bill(few)} ops, {many.title} {_bill(many)}")
     return dearer, agreeing, ties

@@ -125,7 +125,7 @@ def removes_rule(facts: RunFacts) -> Decision:
     copies = hidden_copies(naive)
     if not copies:
         return decide("no-copy")
-    found = compare(inplace.gpu_time, naive.gpu_time, facts.floor_of("gpu_time"))
+    found = compare(inplace.gpu_time, naive.gpu_time, facts.floor_of("gpu_time", inplace.id, naive.id))
     saving = naive.gpu_time.median - inplace.gpu_time.median
     args = {"naive": Seconds(naive.gpu_time.median), "inplace": Seconds(inplace.gpu_time.median),
             "ratio": Ratio(found.ratio.median), "low": Ratio(found.ratio.low), "high": Ratio(found.ratio.high),

@@ -56,7 +56,7 @@ def slower_rule(facts: RunFacts) -> Decision:
     first, second = getattr(inplace, quantity), getattr(math, quantity)
     if first is None or second is None:
         return not_recorded(facts, quantity.replace("_", " ").replace("gpu", "GPU"))
-    found = compare(first, second, facts.floor_of(quantity))
+    found = compare(first, second, facts.floor_of(quantity, *PAIR))
     ratio = _ratio(second, first)
     return decide(
         {"first": "slower", "second": "faster", "tie": "tie"}[found.winner],

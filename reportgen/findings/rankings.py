@@ -46,7 +46,7 @@ def standing(facts: RunFacts, name: str, against: Sequence[str], quantity: Quant
     for other in measured(facts, against, quantity):
         if other.id != name:
             theirs = time_of(other, quantity)
-            sides[compare(own, theirs, facts.floor_of(quantity)).winner].append(other)  # type: ignore[arg-type]
+            sides[compare(own, theirs, facts.floor_of(quantity, name, other.id)).winner].append(other)  # type: ignore[arg-type]
     return Standing(tuple(sides["first"]), tuple(sides["second"]), tuple(sides["tie"]))
 
 

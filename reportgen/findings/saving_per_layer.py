@@ -68,7 +68,7 @@ def rule(facts: RunFacts) -> Decision:
     times, (single, deep) = chains(probe), layers(probe)
     naive, inplace = (times[name, single] for name in PAIR)
     args: dict[str, Any] = {"naive": Seconds(naive.median), "inplace": Seconds(inplace.median), "other_workload": other_workload(facts)}
-    found = compare(inplace, naive, facts.floor_of("gpu_time"))
+    found = compare(inplace, naive, facts.floor_of("gpu_time", "naive", "naive_inplace"))
     if found.winner != "first":
         return decide({"tie": "no-saving", "second": "costs"}[found.winner], **args)
     ratio = per_layer(probe)

@@ -31,7 +31,7 @@ def fastest(facts: RunFacts) -> list[VariantFacts]:
     """The fastest of the six by the decisive quantity, and those that cannot be told apart from it."""
     quantity = decisive(facts)
     order = ranked(facts, quantity)
-    return [v for index, (v, time) in enumerate(order) if index == 0 or compare(order[0][1], time, facts.floor_of(quantity)).winner == "tie"]
+    return [v for index, (v, time) in enumerate(order) if index == 0 or compare(order[0][1], time, facts.floor_of(quantity, order[0][0].id, v.id)).winner == "tie"]
 
 
 def winner(facts: RunFacts) -> str:
@@ -66,8 +66,7 @@ def wall(facts: RunFacts) -> str:
     if time is None:
         return ""
     cost = f"called back to back from Python it takes {Seconds(time.median)} of wall time per forward"
-    floor = facts.floor_of("wall_time")
-    level = [v.title for v, other in in_loop if v.id != best.id and compare(time, other, floor).winner == "tie"]
+    level = [v.title for v, other in in_loop if v.id != best.id and compare(time, other, facts.floor_of("wall_time", best.id, v.id)).winner == "tie"]
     if level:
         return f"When Python does the launching it cannot be told apart from {listed(level)}: {cost}."
     if first.id == best.id:
@@ -90,12 +89,11 @@ def cpu_cost(facts: RunFacts) -> str:
         return ""
     cheap, dear = order[0], order[-1]
     assert cheap.host_time and dear.host_time
-    floor = facts.floor_of("host_time")
-    if compare(cheap.host_time, dear.host_time, floor).winner == "tie":
+    if compare(cheap.host_time, dear.host_time, facts.floor_of("host_time", cheap.id, dear.id)).winner == "tie":
         return f"Their cost on the CPU cannot be told apart: about {Seconds(cheap.host_time.median)} per call for {listed([v.title for v in order])}."
     calls = ", ".join(f"{Seconds(v.host_time.median)} for {v.title}" for v in order if v.host_time)
     level = [f"{a.title} and {b.title}" for a, b in zip(order, order[1:])
-             if a.host_time and b.host_time and compare(a.host_time, b.host_time, floor).winner == "tie"]
+             if a.host_time and b.host_time and compare(a.host_time, b.host_time, facts.floor_of("host_time", a.id, b.id)).winner == "tie"]
     return f"A call costs the CPU {calls}" + (f" ({listed(level)} cannot be told apart)." if level else ".")
 
 
@@ -138,7 +136,7 @@ def picks_the_fastest(facts: RunFacts) -> bool:
         return False
     best, least = order[0]
     time = getattr(chosen, decisive(facts))
-    return chosen.id == best.id or bool(time and compare(least, time, facts.floor_of(decisive(facts))).winner == "tie")
+    return chosen.id == best.id or bool(time and compare(least, time, facts.floor_of(decisive(facts), chosen.id, best.id)).winner == "tie")
 
 
 def introduction(facts: RunFacts) -> str:
@@ -153,7 +151,7 @@ def by_hand(facts: RunFacts) -> str:
     if chosen is None or naive is None or not chosen.ok or not naive.ok:
         return ""
     time, by_itself = getattr(chosen, quantity), getattr(naive, quantity)
-    if time is None or by_itself is None or compare(time, by_itself, facts.floor_of(quantity)).winner != "first":
+    if time is None or by_itself is None or compare(time, by_itself, facts.floor_of(quantity, chosen.id, naive.id)).winner != "first":
         return ""
     return (f"Where attention is written by hand, call `F.scaled_dot_product_attention(q, k, v, is_causal=True)`: left alone it runs {chosen.title} here, "
             f"and naive attention takes {_times(time, by_itself)} its {QUANTITIES[quantity]}.")

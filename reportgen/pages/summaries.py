@@ -58,7 +58,7 @@ def slowdown(facts: RunFacts) -> Table:
         for name, quantity in (("GPU time", "gpu_time"), ("GPU time, cold cache", "gpu_time_cold"), ("wall time", "wall_time")):
             first, second = getattr(slow, quantity), getattr(fast, quantity)
             if first is not None and second is not None:
-                rows.append((f"Here, {name}", us(second), us(first), ratio_interval(compare(first, second, facts.floor_of("gpu_time")).ratio)))
+                rows.append((f"Here, {name}", us(second), us(first), ratio_interval(compare(first, second, facts.floor_of("gpu_time", "naive_inplace", "sdpa_math")).ratio)))
     article = tuple(published.of(name, "gpu_time") for name in ("naive_inplace", "sdpa_math"))
     if all(article):
         rows.append((f"Article, {said['device']['name']}, GPU time", us(article[0]), us(article[1]), f"{said['math_slowdown']}"))
