@@ -18,7 +18,7 @@ from . import run as run_room
 from .errors import ReportError, RunInvalid
 from .ranks import detectable
 from .run import Run, VariantRun
-from .statistics import MINIMUM_EFFECT
+from .statistics import MINIMUM_EFFECT, PROCESSES, Estimate
 from .tables import Table, columns
 from .units import Count, Percent, plural
 
@@ -30,6 +30,7 @@ QUANTITIES = {"gpu_time": "GPU time", "gpu_time_cold": "GPU time, cold inputs", 
 """The quantities that a floor is kept for. A first call happens once per process and has none."""
 SAME = ("torch", "cuda", "hip", "cudnn", "cublas", "triton", "driver")
 """The software whose versions decide which kernels run; python and the system are shown only."""
+_NONE = Estimate((0.0,))
 CPU_ONLY = ("torch_threads", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
@@ -113,10 +114,13 @@ def _same(first: Run, later: Run) -> None:
 
 
 def _shifts(entries: Sequence[VariantRun]) -> dict[str, float]:
-    """Quantity → largest relative shift between any two runs, where every run measured it."""
+    """Quantity → largest relative shift between any two runs, where every run measured it in enough processes.
+
+    What is measured in one process, as the compiled variant is, decides nothing and sets no floor.
+    """
     out = {}
     for quantity in QUANTITIES:
-        medians = [entry.samples[quantity].median for entry in entries if quantity in entry.samples]
+        medians = [entry.samples[quantity].median for entry in entries if len(entry.samples.get(quantity, _NONE).samples) >= PROCESSES]
         if len(medians) == len(entries) and min(medians) > 0:
             out[quantity] = round(max(medians) / min(medians) - 1, 6)
     return out
@@ -126,7 +130,7 @@ def _ratios(runs: Sequence[Run]) -> dict[str, dict[str, float]]:
     """Quantity → pair → largest relative shift of the median of the paired ratios between any two runs."""
     out: dict[str, dict[str, float]] = {}
     for quantity in QUANTITIES:
-        measured = sorted(name for name in runs[0].variants if all(quantity in run.variants[name].samples for run in runs))
+        measured = sorted(name for name in runs[0].variants if all(len(run.variants[name].samples.get(quantity, _NONE).samples) >= PROCESSES for run in runs))
         for first, second in combinations(measured, 2):
             medians = [median(_paired(run, quantity, first, second)) for run in runs if _paired(run, quantity, first, second)]
             if len(medians) == len(runs):
