@@ -31,7 +31,7 @@ def register(commands: Any) -> None:
     floor = commands.add_parser("noise", help="take whole runs of the same code, and record how far they lie apart")
     floor.add_argument("--runs", type=int, default=MINIMUM_RUNS, metavar="N", help="how many whole runs (default: %(default)s, the fewest that count)")
     _capture_elsewhere_options(floor)
-    floor.set_defaults(command=_noise)
+    floor.set_defaults(command=_noise, makes_pages=True)
 
 
 def _capture_elsewhere_options(command: argparse.ArgumentParser) -> None:
@@ -115,14 +115,16 @@ def _say(line: str) -> None:
 
 
 def _noise(chosen: argparse.Namespace, layout: Layout, stages: Stages) -> int:
-    from . import noise
+    from . import noise, publish
 
     stages.at("no floor was written")
     runs = layout.root / "build" / "noise"
     shutil.rmtree(runs, ignore_errors=True)
     file = noise.record(lambda root: _profile_elsewhere(chosen, layout, root), layout.recorded, runs, _say, chosen.runs)
     print(noise.floor_note(noise.load(file.parent)))
-    print(f"written to {file.relative_to(layout.root)}; `make render` shows it")
+    print(f"written to {file.relative_to(layout.root)}")
+    stages.at(f"the floor is in {file.relative_to(layout.root)}; `make render` finishes the pages")
+    publish.render_recorded(layout)
     return 0
 
 

@@ -187,3 +187,10 @@ def test_short_names_fit_and_every_part_has_a_source(name):
 
 def test_an_unknown_kernel_is_called_by_its_function():
     assert decode("void ns::(anonymous namespace)::some_kernel<int, 3>(int*)").short == "some_kernel"
+
+
+def test_a_matmul_that_rounds_to_tf32_says_so_in_its_short_name():
+    """FP32 operands that Tensor Cores take as TF32; recorded on an H200 with TF32 allowed."""
+    name = decode("sm90_xmma_gemm_f32f32_tf32f32_f32_tn_n_tilesize64x256x32_warpgroupsize1x1x1_execute_segment_k_off_kernel__5x_cublas")
+    assert (name.short, name.tensor_cores) == ("xmma gemm TF32 64x256x32", "yes")
+    assert decode("sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize128x128x8_stage3_warpsize2x2x1_ffma_aligna4_execute_kernel__5x_cublas").short == "xmma gemm FP32 128x128x8 (FMA)"

@@ -104,7 +104,8 @@ def _xmma(name: str, match: re.Match[str]) -> KernelName:
            "no": "`ffma` is fused multiply-add on CUDA cores", "unknown": "the name says neither `tensor` nor `ffma`"}[cores]
     tile = re.search(r"tilesize(\d+x\d+x\d+)", text)
     kind = text.split("_tilesize")[0].split("gemm_")[-1].split("_")[0]
-    halves = re.match(r"(bf16|tf32|f16|f32|f64)", kind)
+    # FP32 in memory and TF32 in the unit: what the unit computes in is the news
+    halves = re.search("(tf32)", text.split("_tilesize")[0]) or re.match(r"(bf16|f16|f32|f64)", kind)
     short = f"xmma gemm {_TYPES.get(halves.group(1), kind) if halves else kind} {tile.group(1) if tile else ''}{' (FMA)' if fma else ''}"
     types = re.search(r"(?<=gemm_)(?:(?:bf16|tf32|f16|f32|f64)+_)+", text)
     before, middle = text.split(types.group(0), 1) if types else (text, "")
