@@ -127,3 +127,8 @@ def signed(percent: float) -> str:
 def dims(value: tuple[int, ...] | None) -> str | None:
     """`2×66×1`: a grid or a block, in one word so that no cell breaks inside it."""
     return None if value is None else "×".join(str(v) for v in value)
+
+
+def error(share: float | None) -> str | None:
+    """A relative error in percent, two figures: 0.002 is `0.20 %`."""
+    return None if share is None else f"{significant(share * 100, 2)} %"

@@ -11,7 +11,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from .. import published, tables, units
 from ..findings.safe_softmax import about_the_mask
 from ..workload import ARTICLE
-from .cells import Badge, heading, sentence
+from .cells import Badge, error, heading, sentence
 from .site import MARKER, root
 from .summaries import masked_row, why_not
 
@@ -24,7 +24,7 @@ def environment() -> Environment:
     env = Environment(loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, autoescape=False,
                       trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True, newline_sequence="\n")
     env.filters.update(code=tables.code, prose=tables.prose, text=units.text, table=tables.markdown,
-                       badge=lambda verdict: str(Badge(verdict)), sentence=sentence, heading=heading, why_not=why_not, masked_row=masked_row, mask_reason=about_the_mask, plural=units.plural,
+                       badge=lambda verdict: str(Badge(verdict)), sentence=sentence, heading=heading, why_not=why_not, masked_row=masked_row, error=error, mask_reason=about_the_mask, plural=units.plural,
                        seconds=lambda v: units.text(None if v is None else units.Seconds(v)),
                        bytes=lambda v: units.text(None if v is None else units.Bytes(v)),
                        percent=lambda v: units.text(None if v is None else units.Percent(v)),

@@ -9,7 +9,7 @@ from ..findings.safe_softmax import about_the_mask
 from ..tables import Table, columns
 from ..units import Seconds
 from . import board, glance, lead, pictures, summaries
-from .cells import sentence, signed, us
+from .cells import error, sentence, signed, us
 from .environment import page
 from .site import Site, device_name, software
 
@@ -82,8 +82,7 @@ def accuracy(facts: RunFacts) -> Table:
     """Relative error against FP64, and what a fully masked row gives; torch's words where it refused."""
     rows, notes = [], []
     for v in _shown(facts):
-        error, allowed = (None if value is None else f"{value * 100:.2g} %" for value in (v.relative_error, v.allowed_error))
-        rows.append((summaries.variant_link(v), error, allowed, summaries.masked_row(v)))
+        rows.append((summaries.variant_link(v), error(v.relative_error), error(v.allowed_error), summaries.masked_row(v)))
         if v.masked_row and v.masked_row.reason:
             notes.append(f"{v.title}: {sentence(about_the_mask(v.masked_row.reason) or v.masked_row.reason)}.")
     return Table(columns("Variant", "#Relative error", "#Allowed", "Fully masked row"), tuple(rows), notes=tuple(notes))

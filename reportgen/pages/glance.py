@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..facts import RunFacts, VariantFacts
 from ..tables import Table, columns
 from ..units import Ratio, listed, plural
-from .cells import us
+from .cells import error, us
 from .lead import QUANTITIES, decisive, ranked
 from .summaries import variant_link, without_empty
 
@@ -30,4 +30,4 @@ def _row(variant: VariantFacts, quantity: str, least: float | None) -> tuple[obj
         return (variant_link(variant), variant.status, None, None, None, None)
     time = getattr(variant, quantity)
     return (variant_link(variant), us(time), Ratio(time.median / least) if time and least else None, us(variant.host_time), variant.kernels,
-            None if variant.relative_error is None else f"{variant.relative_error * 100:.2g} %")
+            error(variant.relative_error))

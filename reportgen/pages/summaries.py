@@ -9,7 +9,7 @@ from ..facts import FUSED, ActivityFacts, RunFacts, VariantFacts
 from ..statistics import Estimate, compare
 from ..tables import Link, Table, columns
 from ..units import MISSING, Count, Percent, Ratio, Seconds, extent, listed
-from .cells import interval, ratio_interval, sentence, us
+from .cells import error, interval, ratio_interval, sentence, us
 from .site import RECORDED_BEFORE
 
 SHOWN_OCCUPANCY = ("sdpa_flash", "sdpa_cudnn")
@@ -145,10 +145,9 @@ def numbers(facts: RunFacts) -> Table:
     """Every measured quantity, a row per variant."""
     rows = []
     for variant in facts.variants.values():
-        error = None if variant.relative_error is None else f"{variant.relative_error * 100:.2g} %"
         memory = None if variant.peak_memory_bytes is None else f"{variant.peak_memory_bytes / 2**20:,.1f}"
         rows.append((variant_link(variant), variant.status, us(variant.gpu_time), us(variant.gpu_time_cold), us(variant.wall_time), us(variant.host_time),
-                     spread(variant.first_call), spread(variant.first_call_new_shape), memory, error, masked_row(variant)))
+                     spread(variant.first_call), spread(variant.first_call_new_shape), memory, error(variant.relative_error), masked_row(variant)))
     return without_empty(Table(columns("Variant", "Status", "#GPU, hot (µs)", "#GPU, cold (µs)", "#Wall (µs)", "#Host (µs)", "#First call", "#First call, new shape",
                          "#Peak memory (MiB)", "#Relative error", "Fully masked row"),
                  tuple(rows), "Medians of fresh processes. GPU time is that of the activities alone; wall time is per forward in an eager loop; host time is until the call returns.",
