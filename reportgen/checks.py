@@ -84,6 +84,10 @@ def _other_torch(runs: Sequence[Run], lock: str | None) -> list[str]:
     if not lock:
         return []
     plain = lock.split("+")[0]
-    return [f"{NOTE}{run.slot} was recorded with torch {torch}. requirements/capture.txt has {lock}, for machines that have no torch; "
-            "a run is made with the torch that its machine has, so there is nothing to mend"
-            for run in runs if (torch := run.software.get("torch")) and torch.split("+")[0] != plain]
+    others: dict[str, list[str]] = {}
+    for run in runs:
+        torch = run.software.get("torch")
+        if torch and torch.split("+")[0] != plain:
+            others.setdefault(torch, []).append(run.slot)
+    return [f"{NOTE}recorded with torch {torch}: {', '.join(slots)}. requirements/capture.txt has {lock}, for machines that have no torch; "
+            "a run is made with the torch that its machine has, so there is nothing to mend" for torch, slots in sorted(others.items())]

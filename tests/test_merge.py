@@ -141,4 +141,4 @@ def test_another_torch_than_the_lock_is_a_note_and_the_build_suffix_does_not_mat
     assert checks.extra(runs.parent, "2.11.0+cpu") == []
     found = checks.extra(runs.parent, "2.13.0")
     assert len(found) == 1 and found[0].startswith(
-        "note: nvidia-h200/article was recorded with torch 2.11.0+cu130. requirements/capture.txt has 2.13.0, ")
+        "note: recorded with torch 2.11.0+cu130: nvidia-h200/article. requirements/capture.txt has 2.13.0, ")
