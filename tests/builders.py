@@ -14,8 +14,9 @@ Activities and ops are those of recorded traces (`forwards_h200.json`, for the C
     CASES_REACHED = {("memcpy-hidden", "holds"): (lambda: facts("h200"), "literal headline …")}
 
 key: `(claim id, case)`; value: a factory of facts that makes the rule pick that case, and the whole
-headline, typed by hand. `test_cases_reached.py` collects the tables, checks that each factory gives
-that case and that headline, and fails when a declared case of any claim is in no table.
+headline, typed by hand. Beside it, `ON_DEVICES` gives the verdict and the case of each claim on each
+device. `test_cases_reached.py` collects the tables, checks every line of them, and fails when a declared
+case of any claim is in no table or a device has no verdict.
 """
 
 from __future__ import annotations

@@ -1,29 +1,21 @@
-"""Every declared case of every claim is reached by a test, which reads the rendered headline."""
+"""The tables of all findings: every case and its headline, every device and its verdict, and evidence that can be drawn."""
 
 from __future__ import annotations
 
-import importlib
-from pathlib import Path
-from typing import Any
+from dataclasses import replace
 
 import pytest
 
-from reportgen.findings import claims
-from reportgen.findings.base import VERDICTS, evaluate
+from builder_devices import DEVICES
+from builders import facts, no_lane
+from case_tables import CLAIMS, outcome, together
+from reportgen.charts import svg
+from reportgen.findings import FINDINGS, claims
+from reportgen.findings.base import VERDICTS
+from reportgen.tables import markdown
 
-MODULES = sorted(file.stem for file in Path(__file__).parent.glob("test_findings_*.py"))
-
-
-def tables() -> dict[tuple[str, str], tuple[Any, str]]:
-    """All `CASES_REACHED` together: (claim, case) → (factory of facts, headline)."""
-    found: dict[tuple[str, str], tuple[Any, str]] = {}
-    for name in MODULES:
-        found |= getattr(importlib.import_module(name), "CASES_REACHED", {})
-    return found
-
-
-REACHED = tables()
-CLAIMS = {claim.id: claim for claim in claims()}
+REACHED = together("CASES_REACHED")
+VERDICT_OF = {(claim, device): said for claim, devices in together("ON_DEVICES").items() for device, said in devices.items()}
 
 
 def test_every_declared_case_is_reached_by_a_test():
@@ -36,12 +28,36 @@ def test_every_declared_case_is_reached_by_a_test():
 def test_the_case_is_reached_and_says(claim: str, case: str):
     """The rule picks the case, the headline is the one typed by hand, and no sentence keeps a placeholder."""
     factory, headline = REACHED[claim, case]
-    outcome = evaluate(CLAIMS[claim], factory())
-    assert outcome.case == case
-    assert outcome.headline == headline
-    assert outcome.verdict == CLAIMS[claim].cases[case].verdict
-    for sentence in (outcome.headline, *outcome.because, *outcome.caveats, outcome.advice):
+    said = outcome(claim, factory())
+    assert said.case == case
+    assert said.headline == headline
+    assert said.verdict == CLAIMS[claim].cases[case].verdict
+    for sentence in (said.headline, *said.because, *said.caveats, said.advice):
         assert "{" not in sentence and "None" not in sentence and "  " not in sentence
+
+
+def test_every_claim_has_a_verdict_on_every_device():
+    assert VERDICT_OF.keys() == {(claim.id, device) for claim in claims() for device in DEVICES}
+
+
+@pytest.mark.parametrize("claim, device", sorted(VERDICT_OF), ids=lambda value: value)
+def test_verdict_and_case_on_each_device(claim: str, device: str):
+    """What a reader of that device's page is told: the verdict that its evidence asks for."""
+    said = outcome(claim, facts(device))
+    assert (said.verdict, said.case) == VERDICT_OF[claim, device]
+
+
+@pytest.mark.parametrize("device", sorted(DEVICES))
+@pytest.mark.parametrize("finding", FINDINGS, ids=lambda finding: finding.slug)
+def test_evidence_and_its_charts_can_be_drawn_on_every_device(finding, device: str):
+    """Missing variants and a missing GPU lane leave tables out; they break nothing."""
+    run = facts(device)
+    for turned in (run, no_lane(run), replace(run, variants={}), replace(run, ceilings=None), replace(run, probes={})):
+        shown = finding.evidence(turned)
+        assert all(markdown(table) for table in shown.tables)
+        assert len({chart.name for chart in shown.charts}) == len(shown.charts)
+        for chart in shown.charts:
+            assert chart.alt and svg(chart.form, chart.data, chart.alt).startswith(b"<")
 
 
 @pytest.mark.parametrize("claim", claims(), ids=lambda claim: claim.id)

@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-import pytest
-
-from builder_devices import DEVICES
 from builders import facts, no_lane, unavailable, variant
-from reportgen.charts import svg
 from reportgen.findings.base import evaluate
 from reportgen.findings.efficient_kernel import FINDING
-from reportgen.tables import markdown
 from turned import counted, renamed, with_extra_kernel
 
 CLAIMS = {claim.id: claim for claim in FINDING.claims}
@@ -62,40 +55,6 @@ ON_DEVICES = {
         "cpu": ("not measurable", "unavailable"),
     },
 }
-
-
-@pytest.mark.parametrize("claim, case", CASES_REACHED)
-def test_evidence_turned_round_reaches_the_case_and_its_sentence(claim, case):
-    """Each declared case is picked by facts made for it, and its headline reads as typed here."""
-    make, headline = CASES_REACHED[claim, case]
-    outcome = evaluate(CLAIMS[claim], make())
-    assert (outcome.case, outcome.headline) == (case, headline)
-    assert outcome.verdict == CLAIMS[claim].cases[case].verdict
-
-
-@pytest.mark.parametrize("claim", CLAIMS)
-def test_every_case_that_is_declared_is_reached(claim):
-    """A case that nothing can reach is dead prose."""
-    assert {case for owner, case in CASES_REACHED if owner == claim} == set(CLAIMS[claim].cases)
-
-
-@pytest.mark.parametrize("claim, device", [(claim, device) for claim, devices in ON_DEVICES.items() for device in devices])
-def test_verdicts_on_synthetic_devices(claim, device):
-    """Seven devices, each with the verdict that its evidence asks for."""
-    outcome = evaluate(CLAIMS[claim], facts(device))
-    assert (outcome.verdict, outcome.case) == ON_DEVICES[claim][device]
-
-
-@pytest.mark.parametrize("device", sorted(DEVICES))
-def test_evidence_and_its_charts_can_be_drawn_on_every_device(device):
-    """Missing variants and a missing GPU lane leave tables out; they break nothing."""
-    run = facts(device)
-    for turned in (run, no_lane(run), replace(run, variants={}), replace(run, ceilings=None), replace(run, probes={})):
-        shown = FINDING.evidence(turned)
-        assert all(markdown(table) for table in shown.tables)
-        assert len({chart.name for chart in shown.charts}) == len(shown.charts)
-        for chart in shown.charts:
-            assert chart.alt and svg(chart.form, chart.data, chart.alt).startswith(b"<")
 
 
 def test_a_memset_beside_the_kernel_is_named_and_not_counted():
