@@ -23,6 +23,17 @@ FLASH_NAME = "void pytorch_flash::flash_fwd_kernel<Flash_fwd_kernel_traits<64, 1
 
 _CUDA = {"torch": "2.11.0+cu130", "cuda": "13.0", "cudnn": "9.19.0", "driver": "580.159.04", "python": "3.12.3", "os": "Linux"}
 
+_SM80_KERNELS: dict[str, Any] = {
+    "names": {("naive*", "matmul", 0): "ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_stages_32x5_tn",
+              ("naive*", "matmul", 1): "ampere_bf16_s16816gemm_bf16_64x64_ldg8_f2f_stages_64x6_nn",
+              ("sdpa_math", "matmul", 0): "ampere_sgemm_128x128_tn", ("sdpa_math", "matmul", 1): "ampere_sgemm_128x64_nn",
+              ("sdpa_cudnn", "fused attention", 0): "cudnn_generated_fort_native_sdpa_sm80_flash_fprop_wmma_f16_knob_6_128x64x64_4x1x1_cga1x1x1_kernel0_0"},
+    "resources": {("naive*", "matmul", 0): (256, 230, 81920), ("naive*", "matmul", 1): (128, 128, 98304),
+                  ("sdpa_math", "matmul", 0): (256, 122, 33792), ("sdpa_math", "matmul", 1): (128, 122, 18432),
+                  ("sdpa_cudnn", "fused attention", 0): (256, 240, 81920)},
+}
+"""The kernels that cuBLAS and cuDNN have for compute capability 8.x."""
+
 DEVICES: dict[str, dict[str, Any]] = {
     "h200": {
         "device": {"kind": "cuda", "name": "NVIDIA H200", "slug": "nvidia-h200", "compute_capability": "9.0", "sm_count": 132,
@@ -42,13 +53,7 @@ DEVICES: dict[str, dict[str, Any]] = {
         "first": (180e3, 700, 160e3, 1900, 3600, 90e3), "errors": (3.66e-3, 3.66e-3, 1.66e-3, 2.41e-3, 2.4e-3, 2.45e-3),
         "masked": ("nan", "nan", "zeros", "zeros", "takes-no-mask", "zeros"),
         "scale": {"memory": 2.69, "index": 1.45, "mm16": 3.0, "mm32": 2.8}, "no_memset": True, "gemm_api": "cudaLaunchKernel",
-        "names": {("naive*", "matmul", 0): "ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_stages_32x5_tn",
-                  ("naive*", "matmul", 1): "ampere_bf16_s16816gemm_bf16_64x64_ldg8_f2f_stages_64x6_nn",
-                  ("sdpa_math", "matmul", 0): "ampere_sgemm_128x128_tn", ("sdpa_math", "matmul", 1): "ampere_sgemm_128x64_nn",
-                  ("sdpa_cudnn", "fused attention", 0): "cudnn_generated_fort_native_sdpa_sm80_flash_fprop_wmma_f16_knob_6_128x64x64_4x1x1_cga1x1x1_kernel0_0"},
-        "resources": {("naive*", "matmul", 0): (256, 230, 81920), ("naive*", "matmul", 1): (128, 128, 98304),
-                      ("sdpa_math", "matmul", 0): (256, 122, 33792), ("sdpa_math", "matmul", 1): (128, 122, 18432),
-                      ("sdpa_cudnn", "fused attention", 0): (256, 240, 81920)},
+        **_SM80_KERNELS,
     },
     "t4": {
         "device": {"kind": "cuda", "name": "Tesla T4", "slug": "tesla-t4", "compute_capability": "7.5", "sm_count": 40,
@@ -76,13 +81,7 @@ DEVICES: dict[str, dict[str, Any]] = {
         "first": (150e3, 600, 140e3, 1500, 3000, 80e3), "errors": (3.66e-3, 3.66e-3, 1.66e-3, 2.41e-3, 2.4e-3, 2.45e-3),
         "masked": ("nan", "nan", "zeros", "zeros", "takes-no-mask", "zeros"),
         "scale": {"memory": 4.6, "index": 1.0, "mm16": 5.0, "mm32": 0.95}, "no_memset": True, "gemm_api": "cudaLaunchKernel",
-        "names": {("naive*", "matmul", 0): "ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_stages_32x5_tn",
-                  ("naive*", "matmul", 1): "ampere_bf16_s16816gemm_bf16_64x64_ldg8_f2f_stages_64x6_nn",
-                  ("sdpa_math", "matmul", 0): "ampere_sgemm_128x128_tn", ("sdpa_math", "matmul", 1): "ampere_sgemm_128x64_nn",
-                  ("sdpa_cudnn", "fused attention", 0): "cudnn_generated_fort_native_sdpa_sm80_flash_fprop_wmma_f16_knob_6_128x64x64_4x1x1_cga1x1x1_kernel0_0"},
-        "resources": {("naive*", "matmul", 0): (256, 230, 81920), ("naive*", "matmul", 1): (128, 128, 98304),
-                      ("sdpa_math", "matmul", 0): (256, 122, 33792), ("sdpa_math", "matmul", 1): (128, 122, 18432),
-                      ("sdpa_cudnn", "fused attention", 0): (256, 240, 81920)},
+        **_SM80_KERNELS,
         "profiler": {("sdpa_flash", "fused attention", 0): 17},
     },
     "b200": {
