@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from .. import published
 from ..facts import FUSED, RunFacts, VariantFacts
-from ..tables import Table, code, columns
+from ..tables import Table, columns
 from ..units import Count, plural
 from .bar_charts import number_bars
 from .base import NOT_RECORDED, UNAVAILABLE, Because, Case, Chart, Claim, Decision, Evidence, Finding, decide, missing_variant, not_measurable, not_recorded
-from .one_kernel import NO_TRACE, OTHER_SHAPE, activity_table, beside, kernel_names, known_family, main_kernel, other_workload, parts_table, software, unread
+from .one_kernel import NO_TRACE, OTHER_SHAPE, activity_table, kernel_args, main_kernel, other_workload, parts_table, software, unread
 
 GENERATED = "cudnn_generated"
 SDPA = "aten::scaled_dot_product_attention"
@@ -42,16 +42,13 @@ def cudnn_rule(facts: RunFacts) -> Decision:
     if blocked:
         return blocked
     variant = facts.variants["sdpa_cudnn"]
-    args = {"software": software(facts, "torch", "cudnn"), "beside": beside(variant), "other_workload": other_workload(facts),
-            "count": plural(variant.kernels or 0, "kernel"), "names": kernel_names(variant) or "none at all"}
+    args = kernel_args(facts, variant, "torch", "cudnn")
     kernel = main_kernel(variant)
     if variant.kernels != 1 or kernel is None:
         return decide("other-count", **args)
-    family = known_family(kernel)
-    args |= {"kernel": code(kernel.short), "family": family}
     if kernel.name.startswith(GENERATED):
         return decide("one-generated", **args, engine=True)
-    return decide("unknown-name" if family is None else "not-generated", **args)
+    return decide("unknown-name" if args["family"] is None else "not-generated", **args)
 
 
 _TRANSPOSE_CAVEATS = (OTHER_SHAPE,)

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from ..facts import SIX, RunFacts
-from ..tables import code
 from ..units import plural
 from .base import Because, Case, Chart, Claim, Decision, Evidence, Finding, decide, not_measurable
 from .one_kernel import (
     NO_TRACE,
     OTHER_SHAPE,
     activity_table,
-    beside,
     element_type,
+    kernel_args,
     kernel_count,
-    kernel_names,
     main_kernel,
     matrix_unit,
-    other_workload,
     parts_table,
-    software,
     tensor_cores,
     unread,
 )
@@ -68,15 +64,14 @@ def efficient_rule(facts: RunFacts) -> Decision:
         return blocked
     variant = facts.variants["sdpa_efficient"]
     math = facts.variants.get("sdpa_math")
-    args = {"software": software(facts, "torch"), "beside": beside(variant), "other_workload": other_workload(facts),
-            "count": plural(variant.kernels or 0, "kernel"), "names": kernel_names(variant) or "none at all", "dtype": facts.workload.dtype}
+    args = kernel_args(facts, variant, "torch") | {"dtype": facts.workload.dtype}
     kernel = main_kernel(variant)
     if variant.kernels != 1 or kernel is None:
         return decide("other-count", **args)
     if facts.workload.dtype != "bfloat16":
         return decide("other-dtype", **args)
     unit, element = tensor_cores(kernel), element_type(kernel)
-    args |= {"kernel": code(kernel.short), "type": element, "why_unit": _why_unit(kernel),
+    args |= {"type": element, "why_unit": _why_unit(kernel),
              "math_count": plural(math.kernels, "kernel") if math and math.kernels else None}
     if unit == "no":
         return decide("cuda-cores", **args)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from ..facts import RunFacts
 from ..facts.traffic import Traffic, forward_traffic, why_no_ratio
-from ..tables import code
-from ..units import Bytes, Seconds, plural
+from ..units import Bytes, Seconds
 from .base import UNAVAILABLE, Because, Case, Claim, Decision, Finding, decide, missing_variant, not_measurable
 from .bounds import CACHE_CASES, WORDS, Bound, bounds, cached, counted_share, largest, percent, shares
 from .counted_bytes import COUNTED, ON_THE_LINE, counted_args
 from .flash_hbm_evidence import evidence
-from .one_kernel import NO_TRACE, OTHER_SHAPE, beside, kernel_names, known_family, main_kernel, other_workload, software, unread
+from .one_kernel import NO_TRACE, OTHER_SHAPE, kernel_args, main_kernel, other_workload, software, unread
 
 HALF = 0.5
 SPILL = 0.1
@@ -47,13 +46,11 @@ def flash_rule(facts: RunFacts) -> Decision:
     if blocked:
         return blocked
     variant = facts.variants["sdpa_flash"]
-    args = {"software": software(facts, "torch"), "beside": beside(variant), "other_workload": other_workload(facts),
-            "count": plural(variant.kernels or 0, "kernel"), "names": kernel_names(variant) or "none at all"}
+    args = kernel_args(facts, variant, "torch")
     kernel = main_kernel(variant)
     if variant.kernels != 1 or kernel is None:
         return decide("other-count", **args)
-    family = known_family(kernel)
-    args |= {"kernel": code(kernel.short), "family": family}
+    family = args["family"]
     if family is None:
         return decide("unknown-name", **args)
     return decide("one-kernel" if family.startswith(IMPLEMENTATION) else "other-implementation", **args)

@@ -80,6 +80,18 @@ def tensor_cores(kernel: ActivityFacts) -> str:
     return kernel.decoded.tensor_cores if kernel.decoded else "unknown"
 
 
+def in_tf32(kernel: ActivityFacts) -> bool:
+    """Whether a Tensor Core kernel's name says that it multiplies FP32 operands as TF32. Its ceiling is another than that of 16-bit types, and is not measured."""
+    name = kernel.name.lower()
+    return tensor_cores(kernel) == "yes" and ("tf32" in name or "tensorop_s1688gemm_" in name)
+
+
+def tf32_setting(facts: RunFacts) -> str | None:
+    """What `float32_matmul_precision` is in this run where it lets FP32 matmuls use TF32."""
+    precision = facts.settings.get("float32_matmul_precision")
+    return precision if facts.device.kind == "cuda" and precision not in (None, "highest") else None
+
+
 def matrix_unit(facts: RunFacts) -> str:
     """What the unit that multiplies matrices is called on this device."""
     return "the matrix cores of this GPU (it has no Tensor Cores)" if facts.device.kind == "rocm" else "Tensor Cores"
@@ -96,6 +108,14 @@ def element_type(kernel: ActivityFacts) -> str | None:
 
 def known_family(kernel: ActivityFacts) -> str | None:
     return None if kernel.decoded is None or kernel.decoded.family == "unknown" else kernel.decoded.family
+
+
+def kernel_args(facts: RunFacts, variant: VariantFacts, *libraries: str) -> dict[str, str | None]:
+    """What a sentence about a variant's one kernel may name; `kernel` and `family` are those of its longest, `None` without kernels."""
+    kernel = main_kernel(variant)
+    return {"software": software(facts, *libraries), "beside": beside(variant), "other_workload": other_workload(facts),
+            "count": plural(variant.kernels or 0, "kernel"), "names": kernel_names(variant) or "none at all",
+            "kernel": code(kernel.short) if kernel else None, "family": known_family(kernel) if kernel else None}
 
 
 def activity_table(variant: VariantFacts) -> Table:
