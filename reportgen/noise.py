@@ -224,7 +224,7 @@ def table(run: Any, noise: Noise | None) -> Table:
 def floor_note(noise: Noise | None) -> str:
     """The sentence under the table: where the floor comes from."""
     if noise is None:
-        return (f"No same-code floor is recorded for this software, so {Percent(MINIMUM_EFFECT * 100)} is the least that counts; "
+        return (f"No same-code floor is recorded for this run with its settings, so {Percent(MINIMUM_EFFECT * 100)} is the least that counts; "
                 "`make noise` takes one.")
     largest = ", ".join(f"{QUANTITIES[name]} {_percent(noise.floor(name))}" for name in QUANTITIES if noise.floor(name))
     return (f"Largest shift of the same code between any two of {Count(noise.runs)} whole runs ({plural(noise.pairs, 'pair')}): {largest}. "

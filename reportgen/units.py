@@ -140,8 +140,11 @@ def text(value: object) -> str:
     return str(value)
 
 
-def difference(larger: float, smaller: float) -> tuple[str, str, str]:
+def difference(larger: float, smaller: float, digits: int = 3) -> tuple[str, str, str]:
     """Two durations in seconds and what lies between them, in one unit and rounded so that they add up as printed.
+
+    Args:
+        digits: significant digits of what lies between.
 
     >>> difference(0.0010548, 0.0009283)
     ('1,055 µs', '928 µs', '127 µs')
@@ -150,7 +153,7 @@ def difference(larger: float, smaller: float) -> tuple[str, str, str]:
     if gap == 0:
         return str(Seconds(larger)), str(Seconds(smaller)), str(Seconds(0))
     size, unit = next(((size, unit) for size, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")) if abs(gap) >= size), (1e-9, "ns"))
-    decimals = max(0, 2 - math.floor(math.log10(abs(gap) / size)))
+    decimals = max(0, digits - 1 - math.floor(math.log10(abs(gap) / size)))
     first, second = (round(value / size, decimals) for value in (larger, smaller))
     return tuple(f"{value:,.{decimals}f} {unit}" for value in (first, second, first - second))  # type: ignore[return-value]
 

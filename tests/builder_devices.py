@@ -103,7 +103,7 @@ DEVICES: dict[str, dict[str, Any]] = {
     },
     "mi300x": {
         "device": {"kind": "rocm", "name": "AMD Instinct MI300X", "slug": "amd-instinct-mi300x", "compute_capability": None, "sm_count": 304,
-                   "memory_bytes": 205520896000, "l2_cache_bytes": 4194304, "power_limit_watts": None, "default_power_limit_watts": None},
+                   "memory_bytes": 205520896000, "l2_cache_bytes": 268435456, "power_limit_watts": None, "default_power_limit_watts": None},
         "software": {**_CUDA, "torch": "2.11.0+rocm7.0", "cuda": None, "cudnn": None, "driver": None}, "workload": "article",
         "default_backend": ("flash", "aten::_scaled_dot_product_flash_attention"),
         "ceilings": (3.9e12, 610e12, 90e12),

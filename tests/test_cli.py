@@ -449,7 +449,7 @@ def test_the_readme_is_changed_between_its_markers_only():
     text = readme.update(BLANK, facts("h200"), OUTCOMES)
     assert text.startswith(f"# Title\n\n{readme.BEGIN}\n\n**NVIDIA H200**")
     assert text.endswith(f"\n\n{readme.END}\n\nEnd.\n")
-    assert "5 claims of the article: 1 holds, 1 differs, 1 within noise, 2 not measurable." in text
+    assert "5 claims of the article: 1 holds, 1 differs, 1 is within noise and 2 are not measurable." in text
     assert readme.update(text, facts("h200"), OUTCOMES) == text
 
 

@@ -103,7 +103,7 @@ def test_the_first_call_of_a_process_is_told_from_one_after_others():
     naive = replace(recorded.variants["naive"], samples={"first_call": Estimate((0.08, 0.001))})
     run = replace(recorded, variants={"naive": naive}, protocol={"first_call_order": [["naive", "sdpa_math"], ["sdpa_math", "naive"]]})
     built = facts_room.build(run).variants["naive"]
-    assert built.first_call_alone == 0.08
+    assert built.first_call_alone == Estimate((0.08,))
     assert (built.first_call.low, built.first_call.high) == (0.001, 0.08)
     assert facts_room.build(replace(run, protocol={})).variants["naive"].first_call_alone is None
 

@@ -7,6 +7,7 @@ import pytest
 from builders import facts, unavailable, variant
 from reportgen.findings.base import evaluate
 from reportgen.findings.cpu_bill import FINDING
+from reportgen.statistics import Estimate
 from turned import timed, without_ops
 
 CLAIMS = {claim.id: claim for claim in FINDING.claims}
@@ -80,7 +81,7 @@ def test_the_profiled_times_and_the_first_calls_stand_beside_the_verdict():
     said = evaluate(CLAIMS["cudnn-cpu-cost"], facts()).because
     assert said == (
         "Under the profiler, which the article read, the CPU times are SDPA cuDNN 78.8 to 87.2 µs, SDPA flash 76.9 to 85.0 µs and SDPA efficient 67.4 to 74.5 µs over the "
-        "recorded forwards of one process; not told apart, because their ranges overlap: SDPA cuDNN and SDPA flash.",
+        "recorded forwards of one process; their ranges overlap, so they do not tell SDPA cuDNN from SDPA flash.",
         "The first call, after context, allocator and handles are there, loads kernels and, for cuDNN, builds a plan; over the processes it takes: SDPA cuDNN 90.2 to 99.8 ms, "
         "SDPA flash 3.32 to 3.67 ms and SDPA efficient 1.71 to 1.89 ms.",
         "At a shape not seen before, the first call takes: SDPA cuDNN 57.0 to 63.0 ms, SDPA flash 123 to 135 µs and SDPA efficient 114 to 126 µs.")
@@ -97,7 +98,7 @@ def test_only_ranges_that_do_not_overlap_are_an_order_under_the_profiler():
     assert profiled(turned) == "; the other way round than without it: SDPA flash above SDPA cuDNN."
     assert profiled(facts("a100")) == ", the same order."
     assert profiled(timed(facts(), "profiled_host_time", sdpa_flash=100, sdpa_cudnn=72)) == (
-        "; the other way round than without it: SDPA flash above SDPA cuDNN; not told apart, because their ranges overlap: SDPA cuDNN and SDPA efficient.")
+        "; the other way round than without it: SDPA flash above SDPA cuDNN; their ranges overlap, so they do not tell SDPA cuDNN from SDPA efficient.")
 
 
 def test_where_host_times_tie_the_profilers_order_is_neither_the_same_nor_another():
@@ -107,10 +108,10 @@ def test_where_host_times_tie_the_profilers_order_is_neither_the_same_nor_anothe
 def test_a_first_call_alone_is_told_apart_from_one_after_others():
     run = facts()
     for name, seconds in (("sdpa_cudnn", 0.0721), ("sdpa_flash", 0.0031)):
-        run = variant(run, name, first_call_alone=seconds)
+        run = variant(run, name, first_call_alone=Estimate((seconds,)))
     assert not any("before all other" in sentence for sentence in evaluate(CLAIMS["cudnn-cpu-cost"], run).because)
-    said = evaluate(CLAIMS["cudnn-cpu-cost"], variant(run, "sdpa_efficient", first_call_alone=0.0013))
-    assert said.because[2] == "In the process in which each of them ran before all other variants, it takes: SDPA cuDNN 72.1 ms, SDPA flash 3.10 ms and SDPA efficient 1.30 ms."
+    said = evaluate(CLAIMS["cudnn-cpu-cost"], variant(run, "sdpa_efficient", first_call_alone=Estimate((0.0013, 0.0015))))
+    assert said.because[2] == "Where each of them ran before all other variants of its process, it takes: SDPA cuDNN 72.1 ms, SDPA flash 3.10 ms and SDPA efficient 1.30 to 1.50 ms."
     assert "A first call depends on the order: the variants share processes, and what several of them need is loaded by the one that comes first." in said.caveats
     first = FINDING.evidence(run).tables[1]
     assert [column.title for column in first.columns][2] == "Where it ran before all other variants"

@@ -135,7 +135,7 @@ CASES_REACHED = {
     ("cudnn-real-occupancy", "disagrees"): (
         lambda: counted(facts(), "sdpa_cudnn", theoretical_pct=12.5, achieved_pct=11.0),
         "cuDNN's occupancy is not what its launch works out at, with torch 2.11.0+cu130 and cuDNN 9.19.0: the arithmetic gives 18.75 %, and "
-        "Nsight Compute's counter shows 12.5 %."),
+        "Nsight Compute's own comes to 12.5 %."),
     ("cudnn-real-occupancy", "unlike-flash"): (
         lambda: resident(facts("a100"), "sdpa_flash", 128, 128, 49152, 19),
         "cuDNN's kernel has an occupancy of 12.5 % (1 block of 8 warps), unlike flash's 18.75 %, with torch 2.13.0+cu130 and cuDNN 9.19.0."),
@@ -299,6 +299,6 @@ def test_the_launch_works_out_beside_the_zero_and_the_counter_says_what_ran():
 def test_a_counter_that_agrees_confirms_the_arithmetic():
     said = evaluate(CLAIMS["cudnn-real-occupancy"], counted(facts(), "sdpa_cudnn", theoretical_pct=18.75, achieved_pct=14.1))
     assert said.case == "other-value"
-    assert said.because[1:] == ("Nsight Compute's counter confirms 18.75 % for this kernel.",
+    assert said.because[1:] == ("Nsight Compute, which works it out from the launch as well, comes to 18.75 % too.",
                                 "While it ran, 14.1 % of the warp slots were occupied on average, counted by the hardware.")
     assert len(evaluate(CLAIMS["cudnn-real-occupancy"], facts()).because) == 1

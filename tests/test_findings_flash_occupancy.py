@@ -20,8 +20,8 @@ CASES_REACHED = {
         "warps."),
     ("flash-occupancy", "disagrees"): (
         lambda: counted(facts(), "sdpa_flash", theoretical_pct=6.25),
-        "Flash's occupancy does not follow from its launch, with torch 2.11.0+cu130: the arithmetic gives 12.5 %, and Nsight Compute's "
-        "counter shows 6.25 %."),
+        "Flash's occupancy does not follow from its launch, with torch 2.11.0+cu130: the arithmetic gives 12.5 %, and Nsight Compute, "
+        "which works it out from the launch as well, shows 6.25 %."),
     ("flash-occupancy", "unchecked"): (
         lambda: kernels(facts(), "sdpa_flash", profiler_occupancy=None),
         "Not measurable in full: the arithmetic gives 12.5 % for flash, and this run has nothing to check it against (no counters: "
@@ -62,7 +62,7 @@ ON_DEVICES = {
 
 def test_counters_come_before_the_profilers_field():
     outcome = evaluate(CLAIMS["flash-occupancy"], counted(facts(), "sdpa_flash", theoretical_pct=12.5))
-    assert outcome.headline.endswith("and Nsight Compute's counter shows 12.5 %.")
+    assert outcome.headline.endswith("and Nsight Compute, which works it out from the launch as well, shows 12.5 %.")
 
 
 def test_a_false_zero_checks_nothing():
@@ -142,5 +142,5 @@ def test_achieved_occupancy_is_a_cause_and_a_column_where_it_was_counted():
 
 def test_a_counter_that_contradicts_the_arithmetic_is_marked_in_the_table():
     table = FINDING.evidence(counted(facts(), "sdpa_flash", theoretical_pct=6.25)).tables[1]
-    assert [row[0] for row in table.rows if row[11] == "⚠ the counters contradict the arithmetic"] == ["SDPA flash"]
-    assert any(note.startswith("⚠ The hardware's own theoretical occupancy differs") for note in table.notes)
+    assert [row[0] for row in table.rows if row[11] == "⚠ Nsight Compute contradicts the arithmetic"] == ["SDPA flash"]
+    assert any(note.startswith("⚠ Nsight Compute, which works the theoretical occupancy out from the launch as well, comes to another value") for note in table.notes)

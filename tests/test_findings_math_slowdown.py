@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from builders import activities, activity, estimate, facts, unavailable, variant
@@ -166,7 +168,15 @@ def test_the_published_ratio_has_borders_at_fifteen_percent(ratio, case):
 
 def test_nobody_is_named_as_the_cause_of_another_ratio():
     assert outcome("math-3.7x", facts()).caveats == (
-        "The article's run differs from this one in device and software at once, so nothing here says which of the two moved the ratio.",)
+        "The article's run differs from this one in device and software at once, so nothing here says which of the two moved the ratio.",
+        "The article's times are averages under the profiler, these are medians of graph replays without it.")
+
+
+def test_a_run_that_allows_tf32_says_so_beside_its_ratio():
+    said = outcome("math-slower", replace(facts(), settings={"float32_matmul_precision": "high"})).caveats
+    assert said == ("FP32 matmuls may use TF32 in this run (`float32_matmul_precision` is `high`), which torch does not allow by default; the article's ran in FP32 on CUDA cores.",)
+    assert outcome("math-3.7x", replace(facts(), settings={"float32_matmul_precision": "high"})).caveats[2:] == said
+    assert not outcome("math-slower", facts()).caveats
 
 
 def test_a_memset_beside_the_kernels_is_named_and_not_counted():
@@ -185,3 +195,10 @@ def test_the_times_stand_beside_the_published_ratio():
     times = FINDING.evidence(facts()).tables[0]
     assert [str(cell) for cell in times.rows[0]] == [
         "GPU time, same inputs (hot)", "930 µs (928 µs to 932 µs)", "2.58 ms (2.57 ms to 2.59 ms)", "2.77×", "2.77× to 2.77×", "3.7×"]
+
+
+def test_memsets_of_math_are_named_too():
+    run = facts()
+    math = run.variants["sdpa_math"]
+    more = variant(run, "sdpa_math", activities=(*math.activities, activity(kind="memset", bytes=4)), memsets=1)
+    assert "math launches 20 kernels per forward beside 1 memset (4 B) and naive in place 5" in outcome("math-20-kernels", more).headline

@@ -178,3 +178,9 @@ def test_a_compiled_variant_is_not_one_of_the_six():
     run = facts()
     run = replace(run, variants={**run.variants, "naive_compiled": replace(run.variants["naive"], id="naive_compiled", named=False, relative_error=1e-9)})
     assert outcome("math-accurate", run).case == "most-accurate"
+
+
+def test_fp32_from_end_to_end_is_not_said_where_matmuls_may_use_tf32():
+    said = outcome("math-accurate", replace(facts(), settings={"float32_matmul_precision": "high"})).because[0]
+    assert said == "It casts its inputs up, keeps FP32 in between, with matmuls that may use TF32 in this run, and rounds to bfloat16 once, at the end."
+    assert "computes in FP32 from end to end" in outcome("math-accurate", facts()).because[0]

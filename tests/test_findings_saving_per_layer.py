@@ -86,4 +86,4 @@ def test_the_saving_is_put_into_proportion():
 
 def test_the_evidence_shows_both_chains():
     table = FINDING.evidence(facts()).tables[0]
-    assert [[str(cell) for cell in row] for row in table.rows] == [["1", "1,056 µs", "930 µs", "126 µs", "126 µs"], ["24", "25.34 ms", "22.32 ms", "3.02 ms", "126 µs"]]
+    assert [[str(cell) for cell in row] for row in table.rows] == [["1", "1,056.0 µs", "930.0 µs", "126.0 µs", "126 µs"], ["24", "25.344 ms", "22.320 ms", "3.024 ms", "126 µs"]]

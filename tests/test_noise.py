@@ -104,7 +104,7 @@ def test_the_devices_page_says_what_could_have_been_detected_and_where_the_floor
 
 
 def test_without_a_floor_the_page_says_so():
-    assert "No same-code floor is recorded for this software, so 2 % is the least that counts" in markdown(noise.table(facts(), None))
+    assert "No same-code floor is recorded for this run with its settings, so 2 % is the least that counts" in markdown(noise.table(facts(), None))
 
 
 def test_what_slows_all_variants_alike_is_no_shift_of_their_ratio(tmp_path):

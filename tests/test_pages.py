@@ -294,7 +294,7 @@ def test_cpu_cost_names_every_fused_backend_or_the_tie() -> None:
 
 
 def test_the_first_call_is_mentioned_where_it_is_dear() -> None:
-    assert lead.first_call(facts("h200")) == "The first call in a process is another matter: 90.2 to 99.8 ms for SDPA cuDNN, and 57.0 to 63.0 ms at each new shape."
+    assert lead.first_call(facts("h200")) == "The first call in a process is another matter: 90.2 to 99.8 ms for SDPA cuDNN, and 57.0 to 63.0 ms at a new shape."
     cheap = facts("h200")
     for name in ("sdpa_efficient", "sdpa_flash", "sdpa_cudnn"):
         cheap = variant(cheap, name, first_call=estimate(60))
@@ -670,3 +670,43 @@ def test_who_writes_attention_by_hand_is_told_what_the_one_call_gives() -> None:
         "and naive attention takes 17.9× its GPU time.")
     assert lead.by_hand(variant(facts("h200"), "naive", gpu_time=estimate(59))) == ""
     assert lead.by_hand(replace(facts("h200"), probes={})) == ""
+
+
+def test_a_variant_that_was_timed_in_one_process_says_so() -> None:
+    run = facts("h200")
+    assert variant_page.processes(run.variants["naive"]) == "over 7 fresh processes"
+    once = variant(run, "naive", gpu_time=replace(run.variants["naive"].gpu_time, samples=(1e-3,)))
+    assert variant_page.processes(once.variants["naive"]) == "in one process only"
+
+
+def test_first_calls_have_no_middle_and_times_their_own_unit() -> None:
+    """A first call depends on what ran before it in its process, so only the smallest and the largest are told."""
+    rows = {row[0]: [str(cell) for cell in row[1:]] for row in variant_page.numbers(facts("h200").variants["sdpa_cudnn"]).rows}
+    assert rows["First call"] == ["None", "90.2 ms", "99.8 ms"]
+    assert rows["GPU time, the same inputs every time (hot)"][0] == "59.0 µs"
+
+
+def test_clocks_say_in_how_many_samples_they_were_held_back() -> None:
+    samples = [{"variant": "naive", "sm_mhz": 1980, "throttle": []}, {"variant": "naive", "sm_mhz": 1500, "throttle": ["software power cap"]},
+               {"variant": "sdpa_flash", "sm_mhz": 1980, "throttle": []}]
+    table = device.clocks(replace(facts("h200"), clocks={"samples": samples}))
+    assert [row[-1] for row in table.rows] == ["1 of 2: software power cap", "0 of 1"]
+
+
+def test_gaps_in_a_profiled_forward_are_blamed_on_nobody() -> None:
+    run = facts("h200")
+    assert pictures.lanes(run.variants["naive"]).caption == "One forward under the profiler, onto an empty queue: gaps between activities say little about a loop without it."
+    assert pictures.lanes(no_lane(run).variants["naive"]).caption == "One forward under the profiler."
+
+
+def test_the_article_s_slowdown_is_said_to_be_one_of_profiler_averages() -> None:
+    assert "The article's times are averages under the profiler; those here are medians of graph replays without it." in summaries.slowdown(facts("h200")).notes
+
+
+def test_achieved_occupancy_stands_beside_what_nsight_compute_works_out() -> None:
+    from turned import counted
+
+    run = counted(facts("h200"), "sdpa_flash", theoretical_pct=12.5, achieved_pct=11.97)
+    rows = [tuple(str(cell) for cell in row) for row in summaries.occupancy_steps(run, ("sdpa_flash",))[0].rows]
+    assert ("theoretical occupancy, a second time", "Nsight Compute, from the launch as well", "12.5 %") in rows
+    assert ("achieved occupancy", "on average while it ran, counted by the hardware", "11.97 %") in rows

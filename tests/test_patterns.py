@@ -218,6 +218,14 @@ def test_math_in_16_bits_has_no_wasted_cast():
     assert len(found.casts) == 1 and found.wasted_cast is None and found.matmuls_without_tensor_cores == ()
 
 
+def test_math_that_casts_up_wastes_the_cast_whatever_unit_its_matmuls_use():
+    """TF32 on Tensor Cores, or a name that says nothing: v was cast up, so the matmul takes the weights before the cast down."""
+    acts = recorded("sdpa_math").forwards[0].activities
+    for name in ("sm90_xmma_gemm_f32f32_tf32f32_f32_tn_n_tilesize64x256x32_warpgroupsize1x1x1_execute_segment_k_off_kernel__5x_cublas", "Cijk_Ailk_Bljk_SB_MT128x64x16"):
+        found = math_fallback.find([replace(a, name=name) if "gemm" in a.name else a for a in acts])
+        assert found.wasted_cast.grid == (131072, 1, 1)
+
+
 # Launch-bound.
 
 

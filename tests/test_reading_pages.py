@@ -76,9 +76,9 @@ def test_an_occupancy_that_the_counters_contradict_is_flagged_on_the_runs_page_a
         content["counters"]["variants"]["sdpa_flash"][0]["metrics"]["sm__maximum_warps_per_active_cycle_pct"] = 6.25
 
     files = render(facts_room.build(counted.run(tmp_path, contradicted)))
-    assert "works out at 12.5 % from its launch, and the hardware counters say 6.25 % (SDPA flash)" in files["runs/nvidia-h200/article/index.md"]
+    assert "works out at 12.5 % from its launch here, and at 6.25 % in Nsight Compute (SDPA flash)" in files["runs/nvidia-h200/article/index.md"]
     assert "⚠ Not for 1 kernel" in files["hardware/occupancy.md"]
-    assert re.search(r"^\| `flash_fwd D=64 128x128` \| 12\.5 % \| 13 % \| 6\.25 % \|.*⚠ the counters contradict the arithmetic", files["hardware/occupancy.md"], re.M)
+    assert re.search(r"^\| `flash_fwd D=64 128x128` \| 12\.5 % \| 13 % \| 6\.25 % \|.*⚠ Nsight Compute contradicts the arithmetic", files["hardware/occupancy.md"], re.M)
 
 
 def test_metrics_that_are_missing_cost_only_what_needs_them(tmp_path: Path):

@@ -194,10 +194,11 @@ REACHED = {
     ("limits-steps", "no-steps"): (lambda: flash(), "Nothing can be said: no variant of several steps ran here."),
     ("occupancy-counted", "not-counted"): (lambda: facts(), "Not known: only hardware counters can tell, and this run has none for any kernel."),
     ("occupancy-counted", "agree"): (
-        counted.h200, "Yes: for all 23 kernels that have both, the hardware's theoretical occupancy is the one that the launch works out at, within 0.5 points."),
+        counted.h200, "Yes: for all 23 kernels that have both, the theoretical occupancy that Nsight Compute works out is the one that the launch works out at here, within 0.5 points. "
+                     "Neither is measured."),
     ("occupancy-counted", "disagree"): (
         lambda: unlike(counted.h200()),
-        "⚠ Not for 1 kernel: there the hardware's theoretical occupancy is another than the launch works out at. For the other 22 both agree."),
+        "⚠ Not for 1 kernel: there Nsight Compute works out another theoretical occupancy than this page. For the other 22 both agree."),
     ("occupancy-counted", "no-arithmetic"): (
         lambda: facts("mi300x"), "Nothing can be worked out: this device's limits are not known here, or the trace lacks the launches' registers."),
     ("occupancy-field", "all-agree"): (
@@ -209,7 +210,7 @@ REACHED = {
     ("occupancy-achieved", "not-counted"): (lambda: facts(), "Not known: only hardware counters can tell, and this run has none for any kernel."),
     ("occupancy-achieved", "below"): (
         lambda: only(counted.h200(), "sdpa_efficient", "sdpa_cudnn"),
-        "Among the kernels that take a hundredth of their variant's time or more, `fmha_cutlassF bf16 64x64 sm80` comes closest to its theoretical value (22.87 % of 25 %), and "
+        "Counted while they ran: among the kernels that take a hundredth of their variant's time or more, `fmha_cutlassF bf16 64x64 sm80` comes closest to its theoretical value (22.87 % of 25 %), and "
         "`cudnn sdpa flash_fprop 64x128x64` stays farthest below it (14.1 % of 18.75 %)."),
     ("occupancy-achieved", "one"): (lambda: flash(), "`flash_fwd D=64 128x128` reaches 11.9 % of 12.5 %."),
     **{(question, "no-kernels"): (lambda: facts("cpu"), NO_KERNELS) for question in QUESTIONS if question != "counted"},
@@ -235,7 +236,7 @@ def test_causes_go_with_their_facts():
     """Take the counters, the ceiling or the tile away, and the sentence goes."""
     said = answer(QUESTIONS["square-fused"], fused())
     assert said.because == ("The tile in the name foretells the count to the last operation: SDPA efficient 64 × 64 and SDPA flash 128 × 128.",
-                            "At the matmul ceiling of this run, what is left out would take 19.1 µs.")
+                            "At the matmul ceiling of this run, what each of them leaves out would take 19.1 µs or more.")
     other = answer(QUESTIONS["square-fused"], replace(fused(sdpa_flash=20e9), ceilings=None))
     assert other.because == ("The tile in the name foretells the count to the last operation: SDPA efficient 64 × 64.",
                              "The tile in the name foretells another number: SDPA flash 128 × 128 would do 19.3 GFLOP.")

@@ -38,7 +38,7 @@ def test_the_page_prints_the_examples_numbers_and_the_comparison_itself(runs):
     pair = found(runs)
     text = page("reviewing.md.j2", "reviewing.md", example=pair)
     assert "python -m reportgen diff nvidia-h200/article nvidia-h200/article+tf32" in text
-    assert "**Activities replaced, added or removed:** 1. The first of them:\n\n- `sdpa_math`: matmul replaced:" in text
+    assert "**Activities replaced, added or removed:** 1:\n\n- `sdpa_math`: matmul replaced:" in text
     assert f"**Timings:** slower 0, faster 1, within noise {pair.quiet}. See whether" in text
     assert pair.markdown in text
 

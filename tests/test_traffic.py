@@ -152,8 +152,8 @@ class TestAttaching:
             content["counters"]["variants"]["sdpa_flash"][0]["metrics"]["sm__maximum_warps_per_active_cycle_pct"] = 6.25
 
         built = facts_room.build(counted.run(tmp_path, other_occupancy))
-        assert built.caveats == ("The occupancy of `flash_fwd D=64 128x128` works out at 12.5 % from its launch, and the hardware counters say 6.25 % (SDPA flash): "
-                                 "trust the counters, and mistrust the arithmetic for this kernel.",)
+        assert built.caveats == ("The occupancy of `flash_fwd D=64 128x128` works out at 12.5 % from its launch here, and at 6.25 % in Nsight Compute (SDPA flash): "
+                                 "trust Nsight Compute, and mistrust the arithmetic here for this kernel.",)
 
     def test_half_a_point_of_occupancy_is_agreement(self):
         kernel = next(a for a in counted.h200().variants["sdpa_flash"].activities if a.kind == "kernel")

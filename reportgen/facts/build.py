@@ -96,14 +96,14 @@ class _Context:
                 known["counters_reason"] = counters.why_none(known["activities"], self.counted.get(variant.id))
         return VariantFacts(variant.id, variant.title, variant.named, variant.status, variant.reason, **known)
 
-    def _alone(self, variant: VariantRun) -> float | None:
-        """The first call in the processes that began with this variant (their median, if several did)."""
+    def _alone(self, variant: VariantRun) -> Estimate | None:
+        """The first calls in the processes that began with this variant."""
         orders = self.run.protocol.get("first_call_order") or ()
         calls = variant.samples.get("first_call")
         if calls is None or len(orders) != len(calls.samples):
             return None
         alone = [seconds for order, seconds in zip(orders, calls.samples) if order and order[0] == variant.id]
-        return median(alone) if alone else None
+        return Estimate(tuple(alone)) if alone else None
 
     def _from_trace(self, variant_id: str, trace: Trace) -> dict[str, Any]:
         alike = typical_forwards(trace.forwards)

@@ -91,13 +91,13 @@ def _uncounted(run: Run, variants: Mapping[str, VariantFacts]) -> list[str]:
 
 
 def _occupancy(variants: Mapping[str, VariantFacts]) -> list[str]:
-    """Kernels whose counted theoretical occupancy contradicts the arithmetic from their launch."""
+    """Kernels for which Nsight Compute works out another theoretical occupancy than the arithmetic here."""
     found: dict[str, list[str]] = {}
     for variant in variants.values():
         for activity in variant.activities:
             if counters.occupancy_disagrees(activity) and activity.counters and activity.occupancy:
                 worked_out, counted = Percent(activity.occupancy.theoretical), Percent(activity.counters.theoretical_pct or 0.0)
-                titles = found.setdefault(f"The occupancy of `{activity.short}` works out at {worked_out} from its launch, and the hardware counters say {counted}", [])
+                titles = found.setdefault(f"The occupancy of `{activity.short}` works out at {worked_out} from its launch here, and at {counted} in Nsight Compute", [])
                 if variant.title not in titles:
                     titles.append(variant.title)
-    return [f"{sentence} ({listed(titles)}): trust the counters, and mistrust the arithmetic for this kernel." for sentence, titles in found.items()]
+    return [f"{sentence} ({listed(titles)}): trust Nsight Compute, and mistrust the arithmetic here for this kernel." for sentence, titles in found.items()]

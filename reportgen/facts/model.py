@@ -95,7 +95,7 @@ class VariantFacts:
     gpu_time … first_call_new_shape: estimates over fresh processes, or `None`
     first_call, first_call_new_shape: until the call returns; all processes, so some of these calls
         loaded code that variants share and others found it loaded
-    first_call_alone: the first call in the process in which this variant ran before all others
+    first_call_alone: the first call in each process in which this variant ran before all others
     profiled_host_time: the forward's CPU duration under the profiler, one value per recorded forward
     counters_reason: why this variant has no hardware counters although the run has some, or `None`
     """
@@ -121,7 +121,7 @@ class VariantFacts:
     host_time: Estimate | None = None
     profiled_host_time: Estimate | None = None
     first_call: Estimate | None = None
-    first_call_alone: float | None = None
+    first_call_alone: Estimate | None = None
     first_call_new_shape: Estimate | None = None
     trace_gpu_time: float | None = None
     timer: str | None = None

@@ -11,7 +11,7 @@ from ..facts.traffic import activity_dram_bytes
 from ..run import Ceilings
 from ..units import Bytes, Percent, listed
 from .base import Case, Decision, decide, not_measurable
-from .one_kernel import tensor_cores
+from .one_kernel import in_tf32, tensor_cores
 
 ENOUGH = 0.60
 """An activity is bound by what it drives at 60 % or more of the measured ceiling (the claims' rule)."""
@@ -20,6 +20,8 @@ AGREEMENT = 0.10
 CACHES_FULL = 2
 """Below this multiple of the last-level cache the score matrix may stay in it, and HBM traffic says nothing."""
 
+NEAR = 0.05
+"""An activity this close to the line (in shares of the ceiling) is named: a little noise or another model could put it on the other side."""
 WORTH_NAMING = 0.01
 """A role with less of the time is left out of sentences."""
 
@@ -28,7 +30,7 @@ WORDS: dict[Limit, str] = {
     "HBM": "bound by HBM",
     "arithmetic": "bound by arithmetic",
     "neither": "bound by neither HBM nor arithmetic",
-    "unknown": "not known, for want of modelled bytes or FLOP",
+    "unknown": "not known, for want of bytes, FLOP or a ceiling",
 }
 _MULTIPLIES = ("matmul", "fused attention")
 
@@ -71,7 +73,7 @@ def bound(activity: ActivityFacts, ceilings: Ceilings) -> Bound:
             return "HBM"
         if low is not None and low >= ENOUGH:
             return "arithmetic"
-        unsure = (high is not None and high >= ENOUGH) or (flop_rate is None and activity.role in _MULTIPLIES)
+        unsure = (high is not None and high >= ENOUGH) or (low is None and activity.role in _MULTIPLIES)
         return "unknown" if unsure else "neither"
 
     return Bound(activity, limit(byte_share), byte_rate, byte_share, flop_rate, low,
@@ -103,10 +105,16 @@ def _flop_shares(activity: ActivityFacts, rate: float | None, ceilings: Ceilings
     """Smallest and largest share of a matmul ceiling that the name leaves possible."""
     if rate is None:
         return None, None
-    per_unit = {"yes": [ceilings.matmul_flop_per_s], "no": [ceilings.fp32_flop_per_s]}
-    candidates = per_unit.get(tensor_cores(activity), [ceilings.matmul_flop_per_s, ceilings.fp32_flop_per_s])
-    shares = [rate / ceiling for ceiling in candidates if ceiling]
+    shares = [rate / ceiling for ceiling in matmul_ceilings(activity, ceilings)]
     return (min(shares), max(shares)) if shares else (None, None)
+
+
+def matmul_ceilings(activity: ActivityFacts, ceilings: Ceilings) -> list[float]:
+    """The ceilings of the units that an activity may multiply on: one where that is known, none for TF32, in which no run measures a matmul."""
+    if in_tf32(activity):
+        return []
+    per_unit = {"yes": [ceilings.matmul_flop_per_s], "no": [ceilings.fp32_flop_per_s]}
+    return [ceiling for ceiling in per_unit.get(tensor_cores(activity), [ceilings.matmul_flop_per_s, ceilings.fp32_flop_per_s]) if ceiling]
 
 
 def bounds(variant: VariantFacts, ceilings: Ceilings) -> tuple[Bound, ...]:
@@ -119,6 +127,12 @@ def shares(found: Sequence[Bound]) -> dict[Limit, float]:
     return {limit: sum(one.activity.duration for one in found if one.limit == limit) / total if total else 0.0 for limit in WORDS}
 
 
+def near_the_line(found: Sequence[Bound]) -> tuple[Bound, ...]:
+    """Activities worth naming whose share of the copy ceiling lies close to the line on either side."""
+    total = sum(one.activity.duration for one in found)
+    return tuple(one for one in found if one.byte_share is not None and abs(one.byte_share - ENOUGH) <= NEAR and one.activity.duration >= WORTH_NAMING * total)
+
+
 def counted_share(found: Sequence[Bound]) -> float | None:
     """HBM-bound share of the time by counted bytes alone; `None` unless every kernel was counted."""
     if not found or any(one.by_count is None for one in found if one.activity.kind == "kernel"):
@@ -127,9 +141,9 @@ def counted_share(found: Sequence[Bound]) -> float | None:
     return sum(one.activity.duration for one in found if (one.by_count or one.limit) == "HBM") / total
 
 
-def largest(found: Sequence[Bound]) -> str:
-    """`bound by neither HBM nor arithmetic: 68.4 % (mask 38.1 %, softmax 30.3 %)`, to follow "the largest share is"."""
-    by_limit = shares(found)
+def largest(found: Sequence[Bound], but: Limit | None = None) -> str:
+    """`bound by neither HBM nor arithmetic: 68.4 % (mask 38.1 %, softmax 30.3 %)`, to follow "the largest share is"; `but`: a limit left out."""
+    by_limit = {limit: share for limit, share in shares(found).items() if limit != but}
     limit = max(by_limit, key=lambda one: by_limit[one])
     total = sum(one.activity.duration for one in found)
     by_role: Counter[str] = Counter()

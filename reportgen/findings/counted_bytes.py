@@ -24,8 +24,8 @@ COUNTED = (
     Because("confirmed", "In every step that takes a hundredth of the time or more, counted and requested bytes agree within {confirmed}."),
 )
 ON_THE_LINE = (
-    Because("inplace_by_count", "By counted bytes alone, whose writes are lower bounds, {inplace_by_count} of naive in place would be HBM-bound instead of {inplace_hbm}: an activity lies close to the line."),
-    Because("math_by_count", "By counted bytes alone, whose writes are lower bounds, {math_by_count} of SDPA math would be HBM-bound instead of {math_hbm}: an activity lies close to the line."),
+    Because("inplace_by_count", "By counted bytes alone, whose writes are lower bounds, {inplace_by_count} of naive in place would be HBM-bound instead of {inplace_hbm}."),
+    Because("math_by_count", "By counted bytes alone, whose writes are lower bounds, {math_by_count} of SDPA math would be HBM-bound instead of {math_hbm}."),
 )
 """Caveats: what the choice between confirmed model and count changes."""
 
@@ -40,14 +40,14 @@ def counted_args(inplace: tuple[VariantFacts, tuple[Bound, ...]], math: tuple[Va
         args[f"{prefix}_dram"] = None if traffic is None else Bytes(traffic.total)
         args[f"{prefix}_asked"] = "an unknown number" if None in asked else Bytes(sum(value for value in asked if value))
         args[f"{prefix}_by_count"] = _by_count(bounds)
-        found += [(variant.title, activity) for activity in variant.activities if traffic is not None and _weighty(activity, variant)]
+        found += [(variant.title, activity) for activity in variant.activities if traffic is not None and weighty(activity, variant)]
     below = [(title, a) for title, a in found if apart(a) and (activity_dram_bytes(a) or 0) < (requested(a) or 0)]
     above = [(title, a) for title, a in found if apart(a) and (title, a) not in below]
     args |= {"apart_below": by_role(below), "apart_above": by_role(above), "confirmed": LIMIT if found and not below and not above else None}
     return args
 
 
-def _weighty(activity: ActivityFacts, variant: VariantFacts) -> bool:
+def weighty(activity: ActivityFacts, variant: VariantFacts) -> bool:
     """Whether the activities of this role that disagree take enough time to be named."""
     total = sum(a.duration for a in variant.activities)
     alike = [a for a in variant.activities if a.role == activity.role and apart(a) == apart(activity)]

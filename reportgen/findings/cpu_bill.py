@@ -18,7 +18,7 @@ CUDNN = "sdpa_cudnn"
 _SHOWN = (
     Because("profiled", "Under the profiler, which the article read, the CPU times are {profiled} over the recorded forwards of one process{profiled_order}."),
     Because("first", "The first call, after context, allocator and handles are there, loads kernels and, for cuDNN, builds a plan; over the processes it takes: {first}."),
-    Because("first_alone", "In the process in which each of them ran before all other variants, it takes: {first_alone}."),
+    Because("first_alone", "Where each of them ran before all other variants of its process, it takes: {first_alone}."),
     Because("new_shape", "At a shape not seen before, the first call takes: {new_shape}."),
 )
 _HOST = (Because("host_floor", "Host time varies between runs: whole runs of the same code lie up to {host_floor} apart here. The ratios of the three inside a run moved by up to {ratio_floor}, and only differences beyond that of their own pair count."),
@@ -73,7 +73,7 @@ def _beside(facts: RunFacts, by_cost: tuple[VariantFacts, ...]) -> dict[str, obj
         if quantity == "profiled_host_time" and ranked:
             args["profiled_order"] = _profiled_order(facts, ranked)
     alone = [(variant.title, variant.first_call_alone) for variant in by_cost if variant.first_call_alone is not None]
-    args["first_alone"] = listed([f"{title} {Seconds(seconds)}" for title, seconds in alone]) if len(alone) == len(FUSED) else None
+    args["first_alone"] = listed([f"{title} {_extent(time)}" for title, time in alone]) if len(alone) == len(FUSED) else None
     return args
 
 
@@ -82,7 +82,7 @@ def _profiled_order(facts: RunFacts, ranked: tuple[VariantFacts, ...]) -> str:
     unlike, alike, agreeing = [], [], 0
     for dear, cheap in combinations(ranked, 2):
         if dear.profiled_host_time.low <= cheap.profiled_host_time.high:  # type: ignore[union-attr]
-            alike.append(f"{dear.title} and {cheap.title}")
+            alike.append(f"{dear.title} from {cheap.title}")
             continue
         winner = compare(cheap.host_time, dear.host_time, facts.floor_of("host_time", cheap.id, dear.id)).winner  # type: ignore[arg-type]
         agreeing += winner == "first"
@@ -90,7 +90,7 @@ def _profiled_order(facts: RunFacts, ranked: tuple[VariantFacts, ...]) -> str:
             unlike.append(f"{dear.title} above {cheap.title}")
     if not unlike and not alike:
         return ", the same order" if agreeing == len(ranked) * (len(ranked) - 1) // 2 else ""
-    return (f"; the other way round than without it: {listed(unlike)}" if unlike else "") + (f"; not told apart, because their ranges overlap: {listed(alike)}" if alike else "")
+    return (f"; the other way round than without it: {listed(unlike)}" if unlike else "") + (f"; their ranges overlap, so they do not tell {listed(alike)}" if alike else "")
 
 
 def host_noise(facts: RunFacts) -> dict[str, object]:
@@ -184,7 +184,7 @@ def _first_table(shown: tuple[VariantFacts, ...]) -> Table:
     if any(v.first_call_alone is not None for v in shown):
         titles.insert(2, "#Where it ran before all other variants")
         for variant, row in zip(shown, rows):
-            row.insert(2, _seconds(variant.first_call_alone))
+            row.insert(2, _extent(variant.first_call_alone))
     return Table(columns(*titles), tuple(tuple(row) for row in rows), caption="The first call loads and plans; the calls after it do not.",
                  notes=("First calls: the smallest to the largest of the processes, after context, allocator and handles are there. "
                         "The variants share a process, so the one that comes first loads what others need as well.",))

@@ -103,7 +103,7 @@ def zero_rule(facts: RunFacts) -> Decision:
 
 
 _REAL = (Because("limiters", "{limiters} set the limit: {registers} registers × {threads} threads and {shared} of shared memory leave room for {blocks} of {warps}."),
-         Because("counted", "Nsight Compute's counter confirms {counted} for this kernel."),
+         Because("counted", "Nsight Compute, which works it out from the launch as well, comes to {counted} too."),
          Because("achieved", "While it ran, {achieved} of the warp slots were occupied on average, counted by the hardware."))
 _REAL_ADVICE = "Compare kernels by resident warps and time, not by this percentage: it says how full an SM is, not how well it works."
 
@@ -119,9 +119,9 @@ REAL_CASES: dict[str, Case] = {
         because=_REAL, advice=_REAL_ADVICE),
     "disagrees": Case(
         "differs",
-        "cuDNN's occupancy is not what its launch works out at, with {software}: the arithmetic gives {value}, and Nsight Compute's counter shows {reading}.",
+        "cuDNN's occupancy is not what its launch works out at, with {software}: the arithmetic gives {value}, and Nsight Compute's own comes to {reading}.",
         because=(_REAL[0], _REAL[2]), caveats=(OTHER_SHAPE,),
-        advice="Trust the counter before the arithmetic, and read the steps below: a limit that the trace does not record must be at work."),
+        advice="Trust the tool before this page's arithmetic, and read the steps below: a limit that the trace does not record must be at work."),
     "unlike-flash": Case(
         "differs",
         "cuDNN's kernel has an occupancy of {value} ({blocks} of {warps}), unlike flash's {flash}, with {software}.",

@@ -38,7 +38,8 @@ def _times_table(facts: RunFacts) -> tuple[Table, ...]:
     best = time_of(first, quantity).median  # type: ignore[union-attr]
     rows = tuple(_row(variant, quantity, best) for variant in facts.six)
     titles = columns("Variant", "#GPU time, hot", "#GPU time, cold", "#Wall time", f"#÷ fastest ({words})", "#The article's GPU time", "Why it did not run")
-    return (Table(titles, rows, caption="Time of one forward: the median of the processes, with the smallest and the largest."),)
+    return (Table(titles, rows, caption="Time of one forward: the median of the processes, with the smallest and the largest.",
+                  notes=("The article's times are averages under the profiler; GPU times here are medians of graph replays without it.",)),)
 
 
 def _row(variant: VariantFacts, quantity: Quantity, best: float) -> tuple[object, ...]:

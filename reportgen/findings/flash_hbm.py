@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ..facts import RunFacts
 from ..facts.traffic import Traffic, forward_traffic, why_no_ratio
-from ..units import Bytes, Seconds
+from ..units import Bytes, Count, Percent, Seconds, listed
 from .base import UNAVAILABLE, Because, Case, Claim, Decision, Finding, decide, missing_variant, not_measurable
-from .bounds import CACHE_CASES, WORDS, Bound, bounds, cached, counted_share, largest, percent, shares
+from .bounds import CACHE_CASES, ENOUGH, NEAR, WORDS, Bound, Limit, bounds, cached, counted_share, largest, near_the_line, percent, requested, shares
 from .counted_bytes import COUNTED, ON_THE_LINE, counted_args
 from .flash_hbm_evidence import evidence
 from .one_kernel import NO_TRACE, OTHER_SHAPE, kernel_args, main_kernel, other_workload, software, unread
@@ -34,7 +34,8 @@ FLASH_CASES: dict[str, Case] = {
         "differs",
         "With {software}, SDPA flash is one kernel per forward{beside}, but its name is that of {family}, not of torch's FlashAttention-2 build: {kernel}.",
         caveats=(OTHER_SHAPE,),
-        advice="Check whether your code calls `activate_flash_attention_impl`, which puts another implementation behind the same op.",
+        advice=(Because("not_cuda", "Read what is said of FlashAttention-2's tiles and registers as said of another kernel: this build of torch has {family} behind its flash backend."),
+                Because("cuda", "Check whether your code calls `activate_flash_attention_impl`, which puts another implementation behind the same op.")),
     ),
     "unknown-name": not_measurable(
         "Not measurable in full: with {software}, SDPA flash is one kernel per forward{beside}, but its name, {kernel}, does not say which implementation it is."),
@@ -46,7 +47,7 @@ def flash_rule(facts: RunFacts) -> Decision:
     if blocked:
         return blocked
     variant = facts.variants["sdpa_flash"]
-    args = kernel_args(facts, variant, "torch")
+    args = {**kernel_args(facts, variant, "torch"), "cuda": facts.device.kind == "cuda", "not_cuda": facts.device.kind != "cuda"}
     kernel = main_kernel(variant)
     if variant.kernels != 1 or kernel is None:
         return decide("other-count", **args)
@@ -57,16 +58,21 @@ def flash_rule(facts: RunFacts) -> Decision:
 
 
 _TIMES = (
-    Because("inplace_matmuls", "The matmuls of naive in place take {inplace_matmuls} of its GPU time and are {inplace_matmuls_bound}."),
+    Because("inplace_passes", "Whatever limits them: passes over the score matrix that are no matmul take {inplace_passes} of naive in place's GPU time and {math_passes} of SDPA math's."),
+    Because("inplace_matmuls", "The matmuls of naive in place take {inplace_matmuls} of its GPU time{inplace_matmuls_bound}."),
     Because("inplace_longest", "The longest activity of naive in place is its {inplace_longest}."),
     Because("math_longest", "The longest activity of SDPA math is its {math_longest}."),
     *COUNTED,
 )
-_CAVEATS = (OTHER_SHAPE, *ON_THE_LINE)
+_CAVEATS = (
+    OTHER_SHAPE,
+    Because("inplace_near", "The line at {line} is a convention, and in naive in place {inplace_near} within {near} points of it: depending on their side, {inplace_between} of its GPU time is HBM-bound."),
+    Because("math_near", "The line at {line} is a convention, and in SDPA math {math_near} within {near} points of it: depending on their side, {math_between} of its GPU time is HBM-bound."),
+    *ON_THE_LINE)
 _SCORES_ADVICE = ("Use a fused backend wherever you can: the time that it saves is time in which the score matrix travels, so it grows with the "
                   "square of the sequence length.")
-_NEITHER_ADVICE = ("Do not estimate this code from bandwidth alone: read which activities reach no limit in the table, "
-                   "because a faster memory would leave them as they are. A fused backend removes them all the same.")
+_NEITHER_ADVICE = ("Do not estimate this code from bandwidth alone: the table shows which activities reach no limit, and their bytes do not explain their time. "
+                   "A fused backend removes these passes whatever limits them.")
 
 HBM_CASES: dict[str, Case] = {
     **NO_TRACE, **CACHE_CASES,
@@ -76,18 +82,18 @@ HBM_CASES: dict[str, Case] = {
         because=_TIMES, caveats=_CAVEATS, advice=_SCORES_ADVICE),
     "not-in-inplace": Case(
         "differs",
-        "HBM does not dominate naive in place, with {software}: {inplace_hbm} of its GPU time is HBM-bound, and the largest share is {inplace_largest}. "
+        "HBM does not dominate naive in place, with {software}: {inplace_hbm} of its GPU time is HBM-bound, less than half{inplace_rest}. "
         "In SDPA math {math_hbm} is HBM-bound.",
         because=_TIMES, caveats=_CAVEATS, advice=_NEITHER_ADVICE),
     "not-in-math": Case(
         "differs",
-        "HBM does not dominate SDPA math, with {software}: {math_hbm} of its GPU time is HBM-bound, and the largest share is {math_largest}. "
+        "HBM does not dominate SDPA math, with {software}: {math_hbm} of its GPU time is HBM-bound, less than half{math_rest}. "
         "In naive in place {inplace_hbm} is HBM-bound.",
         because=_TIMES, caveats=_CAVEATS, advice=_NEITHER_ADVICE),
     "in-neither": Case(
         "differs",
-        "HBM dominates neither of the two, with {software}. Naive in place: {inplace_hbm} of its GPU time is HBM-bound, and the largest share is {inplace_largest}. "
-        "SDPA math: {math_hbm} is HBM-bound, and the largest share is {math_largest}.",
+        "HBM dominates neither of the two, with {software}. Naive in place: {inplace_hbm} of its GPU time is HBM-bound, less than half{inplace_rest}. "
+        "SDPA math: {math_hbm} is HBM-bound, less than half{math_rest}.",
         because=_TIMES, caveats=_CAVEATS, advice=_NEITHER_ADVICE),
     "on-the-line": Case(
         "within noise",
@@ -108,7 +114,8 @@ def hbm_rule(facts: RunFacts) -> Decision:
     if ceilings is None or not (ceilings.copy_bytes_per_s and ceilings.matmul_flop_per_s and ceilings.fp32_flop_per_s):
         return decide("no-ceilings")
     inplace, math = (bounds(facts.variants[name], ceilings) for name in ("naive_inplace", "sdpa_math"))
-    args = {**_share_args("inplace", inplace), **_share_args("math", math), **_matmuls(inplace),
+    args = {**_share_args(facts, "inplace", inplace), **_share_args(facts, "math", math), **_matmuls(inplace),
+            "line": Percent(100 * ENOUGH), "near": Count(round(100 * NEAR)),
             **counted_args((facts.variants["naive_inplace"], inplace), (facts.variants["sdpa_math"], math)),
             "software": software(facts, "torch", "cublas"), "other_workload": other_workload(facts)}
     parts = (_part(inplace), _part(math))
@@ -130,11 +137,37 @@ def _part(found: tuple[Bound, ...]) -> str:
     return "open" if by_limit["HBM"] + by_limit["unknown"] >= HALF else "fails"
 
 
-def _share_args(prefix: str, found: tuple[Bound, ...]) -> dict[str, object]:
+def _share_args(facts: RunFacts, prefix: str, found: tuple[Bound, ...]) -> dict[str, object]:
     by_limit = shares(found)
     longest = max(found, key=lambda one: one.activity.duration)
-    return {f"{prefix}_hbm": percent(by_limit["HBM"]), f"{prefix}_largest": largest(found), f"{prefix}_longest": _longest(longest),
-            f"unknown_{prefix}": percent(by_limit["unknown"]), f"{prefix}_counted": _percent(counted_share(found))}
+    return {f"{prefix}_hbm": percent(by_limit["HBM"]), f"{prefix}_rest": _rest(found), f"{prefix}_longest": _longest(longest),
+            f"unknown_{prefix}": percent(by_limit["unknown"]), f"{prefix}_counted": _percent(counted_share(found)),
+            f"{prefix}_passes": _passes(facts, found), **_near_args(prefix, found)}
+
+
+def _passes(facts: RunFacts, found: tuple[Bound, ...]) -> Percent:
+    """Share of the time of activities, matmuls apart, that read or write at least a byte per score: passes over the score matrix, or over a mask of its size."""
+    total = sum(one.activity.duration for one in found)
+    over = [one.activity for one in found if one.activity.role != "matmul" and (requested(one.activity) or 0) >= facts.workload.score_elements]
+    return percent(sum(activity.duration for activity in over) / total)
+
+
+def _near_args(prefix: str, found: tuple[Bound, ...]) -> dict[str, object]:
+    """Which activities lie close to the line, and how far the HBM-bound share goes with their side."""
+    close = near_the_line(found)
+    if not close:
+        return {f"{prefix}_near": None}
+    total = sum(one.activity.duration for one in found)
+    sure = sum(one.activity.duration for one in found if one.limit == "HBM" and one not in close) / total
+    named = listed([f"{one.activity.role} ({percent(one.byte_share or 0.0)})" for one in close])
+    return {f"{prefix}_near": f"{named} {'lies' if len(close) == 1 else 'lie'}",
+            f"{prefix}_between": f"{percent(sure)} to {percent(sure + sum(one.activity.duration for one in close) / total)}"}
+
+
+def _rest(found: tuple[Bound, ...]) -> str:
+    """`, and the largest share is bound by neither …`; where HBM has the largest share, that of what comes next."""
+    by_limit = shares(found)
+    return ("; the next share is " if max(by_limit, key=lambda one: by_limit[one]) == "HBM" else "; the largest share is ") + largest(found, but="HBM")
 
 
 def _percent(share: float | None) -> object:
@@ -156,7 +189,11 @@ def _matmuls(found: tuple[Bound, ...]) -> dict[str, object]:
     if not matmuls or len(limits) > 1:
         return {"inplace_matmuls": None}
     total = sum(one.activity.duration for one in found)
-    return {"inplace_matmuls": percent(sum(one.activity.duration for one in matmuls) / total), "inplace_matmuls_bound": WORDS[limits.pop()]}
+    return {"inplace_matmuls": percent(sum(one.activity.duration for one in matmuls) / total), "inplace_matmuls_bound": _and_are(limits.pop())}
+
+
+def _and_are(limit: Limit) -> str:
+    return "; what limits them is not known" if limit == "unknown" else f" and are {WORDS[limit]}"
 
 
 _WRITTEN = (

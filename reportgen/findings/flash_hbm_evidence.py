@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from ..facts import SIX, RunFacts, VariantFacts
-from ..facts.traffic import activity_dram_bytes, dram_bytes, operand_ratio, why_no_ratio
+from ..facts.traffic import OPERANDS_BEYOND_CACHE, activity_dram_bytes, dram_bytes, operand_ratio, why_no_ratio
 from ..run import Ceilings
 from ..tables import Table, columns
 from ..units import Bytes, BytesPerSecond, FlopPerSecond, Percent, Ratio, Seconds
 from .base import Chart, Evidence
 from .bounds import AGREEMENT, ENOUGH, WORDS, Bound, bounds, percent, requested, shares
-from .one_kernel import parts_table
+from .one_kernel import in_tf32, parts_table
 
-NO_RATIO = {"fits-in-cache": "fits in cache", "cache-unknown": "cache size unknown"}
+NO_RATIO = {"fits-in-cache": "cache too large", "cache-unknown": "cache size unknown"}
+NO_RATIO_NOTE = f"*Cache too large*: the ratio to the operands means something only where these are {OPERANDS_BEYOND_CACHE} times the last-level cache or more; else a part may be found there."
+"""To stand under a table that says so."""
 STEPWISE = ("naive_inplace", "sdpa_math")
 
 
@@ -34,6 +36,8 @@ def _bound_table(variant: VariantFacts, ceilings: Ceilings) -> Table:
              f"Arithmetic-bound: FLOP ÷ time reach {Percent(100 * ENOUGH)} of the matmul of this run on the same unit{_units(ceilings)}.",
              f"Requested bytes are modelled from the shapes: what a step must read and write once. Where hardware counters confirm them within {Percent(100 * AGREEMENT)}, or there "
              "are none, they decide; else the counted bytes do."]
+    if any(in_tf32(one.activity) for one in found):
+        notes.append("No matmul of this run was measured in TF32, so those that use it have no share of a matmul ceiling.")
     return Table(columns("Step", "Kind", "#Time (µs)", "#Share of GPU time", "#Requested bytes", "#Counted DRAM bytes", "#Of the copy ceiling", "#Of the matmul ceiling", "Limit"),
                  rows, caption=f"Where the GPU time of {variant.title} goes, and what limits each activity.", notes=tuple(notes))
 
@@ -68,7 +72,8 @@ def _memory_table(facts: RunFacts) -> list[Table]:
     note = (f"The score matrix is {Bytes(scores)}; Q, K, V and the output together (the operands) are {Bytes(facts.workload.operand_bytes)}; "
             f"the last-level cache is {Bytes(facts.device.l2_cache_bytes) if facts.device.l2_cache_bytes else 'not recorded'}.")
     return [Table(columns("Variant", "#Peak memory above the inputs", "#÷ score matrix", "#Counted DRAM bytes", "#÷ operands"), tuple(rows),
-                  caption="Memory that one forward needs, beside the size of the score matrix.", notes=(note,))]
+                  caption="Memory that one forward needs, beside the size of the score matrix.",
+                  notes=(note, *((NO_RATIO_NOTE,) if any(row[-1] == NO_RATIO["fits-in-cache"] for row in rows) else ())))]
 
 
 def _ratio(facts: RunFacts, variant: VariantFacts) -> str | Ratio | None:

@@ -14,7 +14,7 @@ from .residency import ABOUT, DEFAULT_LIMIT, NO_ARITHMETIC, achieved, check, ker
 
 _BECAUSE = (
     Because("limiters", "{limiters} set the limit: {registers} registers × {threads} threads and {shared} of shared memory leave room for {blocks} of {warps}."),
-    Because("achieved", "While it ran, {achieved} of the warp slots were occupied on average, counted by the hardware: the theoretical value is an upper bound."),
+    Because("achieved", "While it ran, {achieved} of the warp slots were occupied on average: that is counted by the hardware, and the theoretical value is its upper bound."),
     Because("faster_than", "It is no sign of a slow kernel: flash takes {flash_time} of GPU time, and {faster_than} with a kernel at {other_occupancy} takes {other_time}."),
 )
 _CAVEATS = (Because("other_limiter", "Registers are not what limits it here, as the article says of its GPU: {other_limiter} is."),)
@@ -25,17 +25,17 @@ OCCUPANCY_CASES: dict[str, Case] = {
     **NO_TRACE, **NO_ARITHMETIC, **OTHER_WORKLOAD,
     "follows": Case(
         "holds",
-        "Flash's occupancy follows from its launch, with {software}: {blocks} of {warps} are {value} of the {slots} that an SM has room for, and {source} shows {reading}.",
+        "Flash's occupancy follows from its launch, with {software}: {blocks} of {warps} are {value} of the {slots} that an SM has room for, and {source} shows {reading}{and_achieved}.",
         because=_BECAUSE, caveats=_CAVEATS, advice=_ADVICE),
     "other-value": Case(
         "differs",
         "Flash's occupancy is {value} here, not about {claimed}, with {software}: {blocks} of {warps} on an SM that has room for {slots}.",
-        because=(*_BECAUSE, Because("source", "The arithmetic is confirmed: {source} shows {reading}.")), caveats=_CAVEATS, advice=_ADVICE),
+        because=(*_BECAUSE, Because("source", "A second reckoning agrees: {source} shows {reading}.")), caveats=_CAVEATS, advice=_ADVICE),
     "disagrees": Case(
         "differs",
         "Flash's occupancy does not follow from its launch, with {software}: the arithmetic gives {value}, and {source} shows {reading}.",
         because=(_BECAUSE[0],), caveats=_CAVEATS,
-        advice="Trust the counter or the field before the arithmetic, and read the steps below: a limit that the trace does not record must be at work."),
+        advice="Trust the tool before this page's arithmetic, and read the steps below: a limit that the trace does not record must be at work."),
     "unchecked": not_measurable(
         "Not measurable in full: the arithmetic gives {value} for flash, and this run has nothing to check it against ({unchecked})."),
 }
@@ -50,7 +50,8 @@ def flash_occupancy_rule(facts: RunFacts) -> Decision:
         return decide("no-arithmetic", what="SDPA flash", device=facts.device.name)
     second = check(kernel, facts)
     args = {**residency_args(kernel), **_neighbour(facts, kernel), "software": software(facts, "torch"), "claimed": Percent(claimed),
-            "source": second and second.source, "reading": second and Percent(second.reading), "achieved": achieved(kernel)}
+            "source": second and second.source, "reading": second and Percent(second.reading), "achieved": achieved(kernel),
+            "and_achieved": f"; counted on average while it ran: {achieved(kernel)}" if achieved(kernel) is not None else ""}
     if second and not second.agrees:
         return decide("disagrees", **args)
     if other_workload(facts):

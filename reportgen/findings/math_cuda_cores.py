@@ -8,7 +8,8 @@ from ..patterns import math_fallback
 from ..tables import Code, Table, code, columns
 from ..units import Bytes, Count, Flop, FlopPerSecond, Percent, Ratio, Seconds, listed, plural
 from .base import NOT_RECORDED, UNAVAILABLE, Because, Case, Chart, Claim, Decision, Evidence, Finding, decide, missing_variant, not_measurable, not_recorded
-from .one_kernel import NO_TRACE, OTHER_SHAPE, matrix_unit, other_workload, software, tensor_cores, unread
+from .bounds import matmul_ceilings
+from .one_kernel import NO_TRACE, OTHER_SHAPE, in_tf32, matrix_unit, other_workload, software, tensor_cores, tf32_setting, unread
 from .steps import share, total
 
 PAIR = ("naive_inplace", "sdpa_math")
@@ -88,7 +89,7 @@ def cores_rule(facts: RunFacts) -> Decision:
     args = {"software": software(facts, "torch", "cublas"), "dtype": facts.workload.dtype, "math_kernels": _names(math), "naive_kernels": _names(naive),
             "math_why": _why(math), "naive_why": _why(naive), "math_counted": _counted(math), "naive_counted": _counted(naive),
             "exact": _exact(facts, naive),
-            "tf32": _tf32(facts), "other_workload": other_workload(facts)}
+            "tf32": tf32_setting(facts), "other_workload": other_workload(facts)}
     math_uses, naive_uses = (any(tensor_cores(a) == "yes" for a in math), all(tensor_cores(a) == "yes" for a in naive))
     if math_uses:
         return decide("math-on-tensor-cores" if naive_uses else "the-other-way-round", **args)
@@ -120,11 +121,6 @@ def _exact(facts: RunFacts, kernels: tuple[ActivityFacts, ...]) -> Flop | None:
     """The work of one matmul, where every one of them was counted at exactly that."""
     counts = _counts(kernels)
     return Flop(facts.workload.matmul_flop) if len(counts) == len(kernels) and set(counts) == {facts.workload.matmul_flop} else None
-
-
-def _tf32(facts: RunFacts) -> str | None:
-    precision = facts.settings.get("float32_matmul_precision")
-    return precision if precision not in (None, "highest") else None
 
 
 UPCAST_CASES: dict[str, Case] = {
@@ -247,12 +243,12 @@ def _cast_table(facts: RunFacts) -> tuple[Table, ...]:
 
 
 def _rates(facts: RunFacts, shown: list[VariantFacts]) -> tuple[Chart, ...]:
-    known = [(f"{v.title}: {what}", v.id, a.flop / a.duration / 1e12) for v in shown for what, a in zip(("q · kᵀ", "weights · v"), matmuls(v)) if a.flop]
+    pairs = [(f"{v.title}: {what}", v.id, a) for v in shown for what, a in zip(("q · kᵀ", "weights · v"), matmuls(v)) if a.flop]
+    known = [(label, name, (a.flop or 0) / a.duration / 1e12) for label, name, a in pairs]
     if not known:
         return ()
-    ceilings = facts.ceilings
-    units = {"naive_inplace": ceilings.matmul_flop_per_s if ceilings else None, "sdpa_math": ceilings.fp32_flop_per_s if ceilings else None}
-    reference = [units[name] / 1e12 if units[name] else None for _, name, _ in known]
+    tops = [matmul_ceilings(a, facts.ceilings) if facts.ceilings else [] for _, _, a in pairs]
+    reference = [top[0] / 1e12 if len(top) == 1 else None for top in tops]
     said = "; ".join(f"{label} {FlopPerSecond(rate * 1e12)}{f', {Percent(round(100 * rate / top))} of its ceiling' if top else ''}" for (label, _, rate), top in zip(known, reference))
     data = {"labels": [label for label, _, _ in known], "values": [rate for _, _, rate in known], "low": None, "high": None, "unit": "TFLOP/s",
             "ids": [name for _, name, _ in known], "reference": reference, "reference_label": "ceiling of this run", "log": False}

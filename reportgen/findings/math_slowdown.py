@@ -10,7 +10,7 @@ from ..units import Count, Percent, Ratio, Seconds, listed, plural
 from ..workload import ARTICLE
 from .bar_charts import time_bars
 from .base import NOT_RECORDED, OTHER_WORKLOAD, UNAVAILABLE, Because, Case, Claim, Decision, Evidence, Finding, decide, missing_variant, not_measurable, not_recorded
-from .one_kernel import NO_TRACE, OTHER_SHAPE, beside, other_workload, software, unread
+from .one_kernel import NO_TRACE, OTHER_SHAPE, beside, other_workload, software, tf32_setting, unread
 from .steps import share, stacked_roles, steps_table, total
 
 PAIR = ("naive_inplace", "sdpa_math")
@@ -19,6 +19,10 @@ PUBLISHED_RATIO = f"{published.load()['math_slowdown']}×"
 
 _FALLBACK = ("If `aten::_scaled_dot_product_attention_math` stands in your trace, pin a fused backend with `sdpa_kernel(...)` once: "
              "torch then says why it refuses (a mask, a dtype, a head dimension), and that is what to change.")
+
+_TF32 = Because("tf32", "FP32 matmuls may use TF32 in this run (`float32_matmul_precision` is `{tf32}`), which torch does not allow by default; the article's ran in FP32 on CUDA cores.")
+_MOVED = (Because("math_change", "The article's run differs from this one in device and software at once, so nothing here says which of the two moved the ratio."),
+          Because("math_change", "The article's times are averages under the profiler, these are medians of graph replays without it."), _TF32)
 
 SLOWER_CASES: dict[str, Case] = {
     **UNAVAILABLE, **NOT_RECORDED,
@@ -29,7 +33,7 @@ SLOWER_CASES: dict[str, Case] = {
             Because("extra", "Besides the steps that both take, math runs {extra}; they make up {extra_share} of its time in the trace."),
             Because("matmuls", "Its two matmuls alone take {matmuls}, against {naive_matmuls} in the naive forward."),
         ),
-        caveats=(Because("wall", "There is no GPU time on this device, so the wall time of eager forwards decides."), OTHER_SHAPE),
+        caveats=(Because("wall", "There is no GPU time on this device, so the wall time of eager forwards decides."), _TF32, OTHER_SHAPE),
         advice=_FALLBACK,
     ),
     "faster": Case(
@@ -62,7 +66,7 @@ def slower_rule(facts: RunFacts) -> Decision:
         {"first": "slower", "second": "faster", "tie": "tie"}[found.winner],
         inplace=Seconds(first.median), math=Seconds(second.median), quantity="wall time" if quantity == "wall_time" else "GPU time",
         ratio=Ratio(ratio.median), low=Ratio(ratio.low), high=Ratio(ratio.high), threshold=Percent(100 * found.threshold),
-        software=software(facts, "torch", "cublas"), wall=quantity == "wall_time", other_workload=other_workload(facts), **_parts(inplace, math))
+        software=software(facts, "torch", "cublas"), wall=quantity == "wall_time", tf32=tf32_setting(facts), other_workload=other_workload(facts), **_parts(inplace, math))
 
 
 def _ratio(first: Estimate, second: Estimate) -> Estimate:
@@ -95,14 +99,14 @@ RATIO_CASES: dict[str, Case] = {
         "differs",
         "Math takes {ratio} the GPU time of naive in place here ({low} to {high}), less than the article's {published} ({software}).",
         because=(Because("math_change", "Against the article's times, naive in place takes {inplace_change} and math {math_change}; the second is the smaller, and so is their ratio."),),
-        caveats=(Because("math_change", "The article's run differs from this one in device and software at once, so nothing here says which of the two moved the ratio."),),
+        caveats=_MOVED,
         advice="Quote a slowdown with its device and its torch, or measure it: this ratio is a property of both.",
     ),
     "larger": Case(
         "differs",
         "Math takes {ratio} the GPU time of naive in place here ({low} to {high}), more than the article's {published} ({software}).",
         because=(Because("math_change", "Against the article's times, naive in place takes {inplace_change} and math {math_change}; the second is the larger, and so is their ratio."),),
-        caveats=(Because("math_change", "The article's run differs from this one in device and software at once, so nothing here says which of the two moved the ratio."),),
+        caveats=_MOVED,
         advice="Quote a slowdown with its device and its torch, or measure it: this ratio is a property of both.",
     ),
     "straddles": Case(
@@ -128,7 +132,7 @@ def ratio_rule(facts: RunFacts) -> Decision:
     case = {"holds": "as-published", "straddles": "straddles"}.get(verdict) or ("smaller" if ratio.median < value else "larger")
     changes = [Ratio(time.median / published.of(name, "gpu_time")) for name, time in zip(PAIR, (inplace, math))]
     return decide(case, ratio=Ratio(ratio.median), low=Ratio(ratio.low), high=Ratio(ratio.high), published=PUBLISHED_RATIO,
-                  software=software(facts, "torch", "cublas"), inplace_change=changes[0], math_change=changes[1])
+                  software=software(facts, "torch", "cublas"), inplace_change=changes[0], math_change=changes[1], tf32=tf32_setting(facts))
 
 
 _LIST = "Count kernels from the list, not from a total: copies and memsets are other kinds, and activities of the warm-up leak into a window that nobody synchronised."
@@ -137,14 +141,14 @@ COUNT_CASES: dict[str, Case] = {
     **NO_TRACE,
     "both-as-published": Case(
         "holds",
-        "With {software}, math launches {math} and naive in place {inplace}{beside}, as in the article.",
+        "With {software}, math launches {math}{math_beside} and naive in place {inplace}{beside}, as in the article.",
         because=(Because("roles", "Math's kernels in order: {roles}."),),
         caveats=(OTHER_SHAPE,),
         advice=_LIST,
     ),
     "math-differs": Case(
         "differs",
-        "With {software}, math launches {math} where the article saw {published_math}; naive in place launches {inplace}{beside}, as in the article.",
+        "With {software}, math launches {math}{math_beside} where the article saw {published_math}; naive in place launches {inplace}{beside}, as in the article.",
         because=(Because("roles", "Math's kernels in order: {roles}."),
                  Because("no_upcast", "There is no cast among them: this torch computes math in the type of its inputs."),
                  Because("no_safe", "There is no `aten::_safe_softmax` in the trace: the kernels that guard fully masked rows are not there.")),
@@ -153,14 +157,14 @@ COUNT_CASES: dict[str, Case] = {
     ),
     "naive-differs": Case(
         "differs",
-        "With {software}, naive in place launches {inplace}{beside} where the article saw {published_inplace}; math launches {math}, as in the article.",
+        "With {software}, naive in place launches {inplace}{beside} where the article saw {published_inplace}; math launches {math}{math_beside}, as in the article.",
         because=(Because("naive_roles", "The naive forward's kernels in order: {naive_roles}."),),
         caveats=(OTHER_SHAPE,),
         advice=_LIST,
     ),
     "both-differ": Case(
         "differs",
-        "With {software}, math launches {math} where the article saw {published_math}, and naive in place {inplace}{beside} where it saw {published_inplace}.",
+        "With {software}, math launches {math}{math_beside} where the article saw {published_math}, and naive in place {inplace}{beside} where it saw {published_inplace}.",
         because=(Because("roles", "Math's kernels in order: {roles}."), Because("naive_roles", "The naive forward's kernels in order: {naive_roles}.")),
         caveats=(OTHER_SHAPE,),
         advice=_LIST,
@@ -178,7 +182,7 @@ def count_rule(facts: RunFacts) -> Decision:
     case = {(True, True): "both-as-published", (True, False): "math-differs", (False, True): "naive-differs", (False, False): "both-differ"}[right]
     return decide(
         case, software=software(facts, "torch", "cublas"), math=plural(math.kernels or 0, "kernel") + " per forward", inplace=str(Count(inplace.kernels or 0)),
-        beside=beside(inplace), published_math=Count(said[1]), published_inplace=Count(said[0]), roles=_roles(math), naive_roles=_roles(inplace),
+        beside=beside(inplace), math_beside=beside(math), published_math=Count(said[1]), published_inplace=Count(said[0]), roles=_roles(math), naive_roles=_roles(inplace),
         no_upcast=not any(a.role == "cast" for a in math.activities), no_safe=not any(op.name == "aten::_safe_softmax" for op in math.ops),
         other_workload=other_workload(facts))
 
@@ -192,7 +196,7 @@ def evidence(facts: RunFacts) -> Evidence:
     tables = [*_times(facts, shown)]
     tables += [steps_table(v, f"{v.title}: all GPU activities of one forward, in launch order.") for v in reversed(shown) if v.activities]
     charts = (*time_bars("math-slowdown-gpu-time", [(v, v.gpu_time) for v in shown], "GPU time per forward",
-                         "GPU time per forward; whiskers span the seven processes, marks are the article's values.",
+                         "GPU time per forward; whiskers span the seven processes, marks are the article's averages under the profiler.",
                          [published.of(v.id, "gpu_time") for v in shown], "article"),
               *stacked_roles("math-slowdown-steps", shown, "Where the GPU time of one forward goes, by what each activity does."))
     return Evidence(tables=tuple(tables), charts=charts)
@@ -211,7 +215,8 @@ def _times(facts: RunFacts, shown: list[VariantFacts]) -> list[Table]:
     if not rows:
         return []
     return [Table(columns("Quantity", f"#{shown[0].title}", f"#{shown[1].title}", "#Ratio", "#Over the processes", "#Article"), tuple(rows),
-                  caption="Time per forward: median of the process medians, lowest and highest.")]
+                  caption="Time per forward: median of the process medians, lowest and highest.",
+                  notes=("The article's ratio is one of averages under the profiler.",))]
 
 
 FINDING = Finding(

@@ -18,8 +18,8 @@ DEFAULT_LIMIT = DEFAULT_SHARED_MEMORY
 """Bytes of shared memory per block that CUDA allows without opting in. The profiler computes its occupancy
 field with this limit, so it writes 0 for any kernel above it (Kineto, `DeviceProperties.cpp`)."""
 OVER = "More than 48 KiB of shared memory"
-CONTRADICTED = "⚠ the counters contradict the arithmetic"
-CONTRADICTED_NOTE = ("⚠ The hardware's own theoretical occupancy differs from what the launch works out at, by more than half a point: trust the counters, and look for a limit "
+CONTRADICTED = "⚠ Nsight Compute contradicts the arithmetic"
+CONTRADICTED_NOTE = ("⚠ Nsight Compute, which works the theoretical occupancy out from the launch as well, comes to another value, by more than half a point: trust it, and look for a limit "
                      "that the trace does not record.")
 ABOUT = OCCUPANCY_POINTS
 """Points of a percentage that "about" allows (the claims' rule)."""
@@ -40,7 +40,7 @@ class Check:
 
 
 def check(kernel: ActivityFacts, facts: RunFacts) -> Check | None:
-    """Compares the arithmetic with the counters, or without them with the profiler's field.
+    """Compares the arithmetic with Nsight Compute's own (which also works it out from the launch), or without it with the profiler's field.
 
     `None` where there is nothing to compare with: no arithmetic, no field, or a field that means something
     else (a false zero above 48 KiB, an unknown device, a grid too small to fill the SMs).
@@ -48,7 +48,7 @@ def check(kernel: ActivityFacts, facts: RunFacts) -> Check | None:
     if kernel.occupancy is None:
         return None
     if kernel.counters and kernel.counters.theoretical_pct is not None:
-        source, reading = "Nsight Compute's counter", kernel.counters.theoretical_pct
+        source, reading = "Nsight Compute, which works it out from the launch as well,", kernel.counters.theoretical_pct
     elif comparable(kernel, facts) and kernel.profiler_occupancy is not None:
         source, reading = "the profiler's field, a whole number,", kernel.profiler_occupancy
     else:
@@ -100,12 +100,12 @@ def kernels_table(facts: RunFacts) -> tuple[Table, ...]:
                 titles.append(variant.title)
     if not groups:
         return ()
-    heads = columns("Variants", "Kernel", "#Registers", "#Threads", "#Shared memory", "#Resident warps", "#Arithmetic", "#Profiler", "#Counters", "#Achieved", "Limited by", "Why they differ")
+    heads = columns("Variants", "Kernel", "#Registers", "#Threads", "#Shared memory", "#Resident warps", "#Arithmetic", "#Profiler", "#Nsight Compute", "#Achieved, counted", "Limited by", "Why they differ")
     note = (f"{OVER}: the profiler reckons with the default limit of {Count(DEFAULT_LIMIT)} B per block, so no block of a kernel that opted in to more seems to fit, "
             "and it shows 0.")
     rows = tuple(_kernel_row(titles, kernel) for kernel, titles in groups.values())
     notes = (*((note,) if any(row[-1] == OVER for row in rows) else ()), *((CONTRADICTED_NOTE,) if any(row[-1] == CONTRADICTED for row in rows) else ()), *_published(facts))
-    return (Table(heads, rows, caption="Occupancy of every kernel: theoretical from the launch, from the profiler's field and from hardware counters, and achieved.", notes=notes),)
+    return (Table(heads, rows, caption="Occupancy of every kernel: theoretical, worked out from the launch three times (here, by the profiler, by Nsight Compute), and achieved, which hardware counted.", notes=notes),)
 
 
 def _published(facts: RunFacts) -> tuple[str, ...]:

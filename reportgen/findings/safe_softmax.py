@@ -9,7 +9,7 @@ from ..statistics import MINIMUM_EFFECT
 from ..tables import Code, Table, columns
 from ..units import Count, Percent, Ratio, Seconds, listed, plural, significant
 from .base import NOT_RECORDED, UNAVAILABLE, Because, Case, Chart, Claim, Decision, Evidence, Finding, decide, missing_variant, not_measurable, not_recorded, refusal
-from .one_kernel import OTHER_SHAPE, other_workload, software
+from .one_kernel import OTHER_SHAPE, other_workload, software, tf32_setting
 from .steps import share, total
 
 SAFE_OP = "aten::_safe_softmax"
@@ -113,7 +113,7 @@ ACCURATE_CASES: dict[str, Case] = {
     "most-accurate": Case(
         "holds",
         "Math has the smallest error against FP64 of the {count} variants that ran: {error} (relative); the next is {next} with {next_error}, {ratio} as much.",
-        because=(Because("upcast", "It casts its inputs up, computes in FP32 from end to end, and rounds to {upcast} once, at the end."),
+        because=(Because("upcast", "It casts its inputs up, {computes}, and rounds to {upcast} once, at the end."),
                  Because("rounding", "Its error is that of rounding the exact result to {type} once ({rounding}), to within 1 %: no output of this type can be much closer.")),
         caveats=(OTHER_SHAPE,),
         advice=_EXACT,
@@ -156,7 +156,8 @@ def accurate_rule(facts: RunFacts) -> Decision:
     if ties:
         return decide("tie", **args, ties=listed(ties), threshold=Percent(100 * MINIMUM_EFFECT))
     return decide("most-accurate", **args, count=Count(len(others) + 1), next=best, next_error=others[best],
-                  ratio=Ratio(others[best] / math.relative_error if math.relative_error else float("inf")), upcast=_upcast(facts))
+                  ratio=Ratio(others[best] / math.relative_error if math.relative_error else float("inf")), upcast=_upcast(facts),
+                  computes="keeps FP32 in between, with matmuls that may use TF32 in this run" if tf32_setting(facts) else "computes in FP32 from end to end")
 
 
 ROUNDINGS_ALLOWED = {"bfloat16": 3, "float16": 3}

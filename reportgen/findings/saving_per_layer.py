@@ -7,7 +7,7 @@ from typing import Any, Mapping
 from ..facts import RunFacts
 from ..statistics import MAGNITUDE_TOLERANCE, Estimate, compare, magnitude
 from ..tables import Table, columns
-from ..units import Count, Percent, Ratio, Seconds, difference
+from ..units import Count, Percent, Ratio, Seconds, difference, plural
 from .base import NO_GPU_LANE, NOT_RECORDED, UNAVAILABLE, Because, Case, Chart, Claim, Decision, Evidence, Finding, decide, not_measurable, not_recorded
 from .masking import hidden_copies
 from .one_kernel import OTHER_SHAPE, other_workload, unread
@@ -107,12 +107,12 @@ def evidence(facts: RunFacts) -> Evidence:
     rows = []
     for depth in layers(probe):
         naive, inplace = (times[name, depth].median for name in PAIR)
-        rows.append((Count(depth), *difference(naive, inplace), Seconds((naive - inplace) / depth)))
+        rows.append((Count(depth), *difference(naive, inplace, digits=4), Seconds((naive - inplace) / depth)))
     table = Table(columns("#Chained forwards", "#Naive", "#Naive in place", "#Saved", "#Saved per forward"), tuple(rows),
                   caption=f"Time of the whole chain, median over the processes, taken by {probe.get('timer') or 'an unrecorded timer'}.")
     data = {"labels": [f"{row[0]} chained" for row in rows], "values": [float(row[4]) * 1e6 for row in rows], "low": None, "high": None, "unit": "µs",
             "ids": None, "reference": None, "log": False}
-    said = ", ".join(f"{row[0]} chained forwards {row[4]}" for row in rows)
+    said = ", ".join(f"{plural(int(row[0]), 'forward')} in a chain {row[4]}" for row in rows)
     chart = Chart("saving-per-layer", "bars", data, alt=f"Time saved per forward by masking in place: {said}.", caption="Saving per forward, in a short chain and in a long one.")
     return Evidence(tables=(table,), charts=(chart,))
 

@@ -115,10 +115,16 @@ def clocks(facts: RunFacts) -> Table | None:
         return None
     rows = []
     for name, samples in sorted(by.items(), key=lambda item: list(facts.variants).index(item[0]) if item[0] in facts.variants else len(facts.variants)):
-        throttle = sorted({reason for s in samples for reason in (s.get("throttle") or ())})
         title = facts.variants[name].title if name in facts.variants else name
-        rows.append((title, *(_middle(samples, key) for key in ("sm_mhz", "memory_mhz", "power_watts", "temperature_c")), ", ".join(throttle) or "none"))
-    return Table(columns("Variant", "#SM clock (MHz)", "#Memory clock (MHz)", "#Power (W)", "#Temperature (°C)", "Throttling"), tuple(rows))
+        rows.append((title, *(_middle(samples, key) for key in ("sm_mhz", "memory_mhz", "power_watts", "temperature_c")), _throttling(samples)))
+    return Table(columns("Variant", "#SM clock (MHz)", "#Memory clock (MHz)", "#Power (W)", "#Temperature (°C)", "Throttled samples"), tuple(rows))
+
+
+def _throttling(samples: list[Mapping[str, Any]]) -> str:
+    """`3 of 21: software power cap`: in how many samples something held the clocks back, and what."""
+    held = [sample for sample in samples if sample.get("throttle")]
+    reasons = sorted({reason for sample in held for reason in sample["throttle"]})
+    return f"{len(held)} of {len(samples)}" + (f": {', '.join(reasons)}" if reasons else "")
 
 
 def _middle(samples: list[Mapping[str, Any]], key: str) -> object:

@@ -65,8 +65,9 @@ def _named(chart: Chart, finding: Finding) -> Chart:
 
 
 def advice(site: Site, facts: RunFacts, finding: Finding) -> list[str]:
-    """Each piece of advice once, in the claims' order."""
-    return list(dict.fromkeys(item.outcome.advice for item in said(site, facts, finding) if item.outcome.advice))
+    """Each piece of advice once, in the claims' order; none that another piece says as a part of it."""
+    pieces = list(dict.fromkeys(item.outcome.advice for item in said(site, facts, finding) if item.outcome.advice))
+    return [piece for piece in pieces if not any(piece != other and piece in other for other in pieces)]
 
 
 def others(site: Site, finding: Finding) -> Table | None:

@@ -7,7 +7,6 @@ from ..diff import example
 from ..facts import RunFacts, VariantFacts
 from ..findings.safe_softmax import about_the_mask
 from ..tables import Table, columns
-from ..units import Seconds
 from . import board, glance, lead, pictures, summaries
 from .cells import error, sentence, signed, us
 from .environment import page
@@ -62,12 +61,8 @@ def wall(facts: RunFacts) -> Table:
 
 
 def calls(facts: RunFacts) -> Table:
-    rows = tuple((summaries.variant_link(v), alone(v), summaries.spread(v.first_call), summaries.spread(v.first_call_new_shape), us(v.host_time)) for v in _shown(facts))
+    rows = tuple((summaries.variant_link(v), summaries.spread(v.first_call_alone), summaries.spread(v.first_call), summaries.spread(v.first_call_new_shape), us(v.host_time)) for v in _shown(facts))
     return Table(columns("Variant", "#First call, before all others", "#First call, lowest to highest process", "#First call at a new shape", "#Steady state (µs)"), rows)
-
-
-def alone(variant: VariantFacts) -> str | None:
-    return None if variant.first_call_alone is None else str(Seconds(variant.first_call_alone))
 
 
 def cold(facts: RunFacts) -> Table:

@@ -107,7 +107,7 @@ def first_call(facts: RunFacts) -> str:
     if worst.first_call.low < 20 * worst.host_time.median:
         return ""
     again = worst.first_call_new_shape
-    shape = f", and {extent(again.low, again.high)} at each new shape" if again and again.low >= 20 * worst.host_time.median else ""
+    shape = f", and {extent(again.low, again.high)} at a new shape" if again and again.low >= 20 * worst.host_time.median else ""
     return f"The first call in a process is another matter: {extent(worst.first_call.low, worst.first_call.high)} for {worst.title}{shape}."
 
 

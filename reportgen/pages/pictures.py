@@ -45,7 +45,7 @@ def lanes(variant: VariantFacts) -> Chart | None:
     gpu = f"the GPU runs {plural(len(variant.activities), 'activity', 'activities')}" if variant.activities else "no GPU lane was recorded"
     return Chart(f"lanes-{variant.id}", "lanes", data,
                  f"One forward of {variant.title}: the CPU dispatches {plural(len(variant.ops), 'op')}, {top} at the top level; {gpu}.",
-                 "One forward under the profiler. Gaps between activities are mostly the profiler's doing.")
+                 "One forward under the profiler" + (", onto an empty queue: gaps between activities say little about a loop without it." if variant.activities else "."))
 
 
 def _depths(ops: tuple[OpFacts, ...]) -> list[tuple[OpFacts, int]]:

@@ -62,7 +62,8 @@ def slowdown(facts: RunFacts) -> Table:
     article = tuple(published.of(name, "gpu_time") for name in ("naive_inplace", "sdpa_math"))
     if all(article):
         rows.append((f"Article, {said['device']['name']}, GPU time", us(article[0]), us(article[1]), f"{said['math_slowdown']}"))
-    notes = [] if facts.ok("naive_inplace", "sdpa_math") else [why_not(facts.variants.get(n)) for n in ("naive_inplace", "sdpa_math") if not facts.ok(n)]
+    compared = ["The article's times are averages under the profiler; those here are medians of graph replays without it."] if all(article) and published_workload(facts) else []
+    notes = compared if facts.ok("naive_inplace", "sdpa_math") else [why_not(facts.variants.get(n)) for n in ("naive_inplace", "sdpa_math") if not facts.ok(n)]
     if not published_workload(facts):
         notes.append(f"The article's values belong to its own workload; here: {facts.workload.describe()}.")
     return Table(columns("Where", "#Naive in place (µs)", "#SDPA math (µs)", "#Ratio (lowest to highest process)"), tuple(rows),
@@ -102,7 +103,9 @@ def occupancy_steps(facts: RunFacts, names: tuple[str, ...] = SHOWN_OCCUPANCY) -
                                           if not step.what.startswith("theoretical occupancy")]
         rows.append(("theoretical occupancy", f"{kernel.occupancy.resident_warps} of {kernel.occupancy.max_warps} warps", Percent(kernel.occupancy.theoretical)))
         if kernel.counters and kernel.counters.theoretical_pct is not None:
-            rows.append(("the hardware's own value", "Nsight Compute", Percent(kernel.counters.theoretical_pct)))
+            rows.append(("theoretical occupancy, a second time", "Nsight Compute, from the launch as well", Percent(kernel.counters.theoretical_pct)))
+        if kernel.counters and kernel.counters.achieved_pct is not None:
+            rows.append(("achieved occupancy", "on average while it ran, counted by the hardware", Percent(kernel.counters.achieved_pct)))
         rows.append(("the profiler's field", "as written in the trace", None if kernel.profiler_occupancy is None else Percent(kernel.profiler_occupancy)))
         if published_workload(facts) and published.of(name, "profiler_occupancy") is not None:
             rows.append(("the article's profiler", published.load()["device"]["name"], Percent(published.of(name, "profiler_occupancy"))))

@@ -8,7 +8,7 @@ import variants
 
 from ..facts import ActivityFacts, RunFacts, VariantFacts
 from ..tables import Code, Link, Table, columns
-from ..units import Percent
+from ..units import Percent, Seconds
 from . import pictures, summaries
 from .cells import dims, us
 from .environment import page
@@ -29,7 +29,7 @@ def render(site: Site, name: str) -> str:
                 trace=f"runs/{facts.slot}/{variant.trace_file}" if variant.trace_file else None,
                 prediction=prediction(variant), lanes=site.chart(facts, picture, at) if picture else "", activities=activities(variant),
                 names=[(a.short, a.decoded, parts(a.decoded)) for a in distinct(variant)], whys=whys(variant),
-                numbers=numbers(variant), others=others(site, name))
+                numbers=numbers(variant), processes=processes(variant), others=others(site, name))
 
 
 def computation(source: str) -> str:
@@ -95,8 +95,17 @@ def numbers(variant: VariantFacts) -> Table | None:
     rows = []
     for label, quantity in names:
         estimate = getattr(variant, quantity)
-        rows.append((label, us(estimate), us(estimate.low) if estimate else None, us(estimate.high) if estimate else None))
-    return Table(columns("Quantity", "#Median (µs)", "#Lowest (µs)", "#Highest (µs)"), tuple(rows))
+        # the middle of first calls says nothing: what one loads depends on what ran before it in its process
+        middle = None if quantity.startswith("first_call") and estimate and len(estimate.samples) > 1 else estimate
+        rows.append((label, *(None if time is None else Seconds(time) for time in (middle and middle.median, estimate and estimate.low, estimate and estimate.high))))
+    return Table(columns("Quantity", "#Median", "#Lowest", "#Highest"), tuple(rows))
+
+
+def processes(variant: VariantFacts) -> str:
+    """`over 7 fresh processes`, or `in one process only`: a variant of one's own is timed apart."""
+    time = variant.gpu_time or variant.wall_time
+    count = len(time.samples) if time else 0
+    return "in one process only" if count == 1 else f"over {count} fresh processes" if count else "over fresh processes"
 
 
 def others(site: Site, name: str) -> Table | None:

@@ -43,10 +43,10 @@ def find(activities: Sequence[A]) -> MathFallback[A] | None:
 
 
 def _wasted(found: Sequence[A], roles: Sequence[str]) -> A | None:
-    """The cast between softmax and the second matmul, where that matmul itself runs on the uncast matrix in FP32."""
+    """The cast between softmax and the second matmul, where math casts its inputs up: then that matmul takes the uncast matrix, as v was cast up too."""
     matmuls = [place for place, what in enumerate(roles) if what == "matmul"]
     if len(matmuls) != 2 or "softmax" not in roles:
         return None
     between = [place for place in range(roles.index("softmax"), matmuls[1]) if roles[place] == "cast"]
-    fp32 = decode(found[matmuls[1]].name).tensor_cores == "no"
-    return found[between[-1]] if between and fp32 else None
+    upcast = "cast" in roles[:matmuls[0]]
+    return found[between[-1]] if between and upcast else None

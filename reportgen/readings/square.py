@@ -17,7 +17,7 @@ GIGA = 1e9
 SLACK = 0.01
 """Counts this far below the visible pairs' mean that the counter missed work, not that the kernel saved it."""
 
-_CEILING = Because("saved_time", "At the matmul ceiling of this run, what is left out would take {saved_time}.")
+_CEILING = Because("saved_time", "At the matmul ceiling of this run, what each of them leaves out would take {saved_time} or more.")
 _TILES = (Because("exact", "The tile in the name foretells the count to the last operation: {exact}."),
           Because("not_exact", "The tile in the name foretells another number: {not_exact}."))
 

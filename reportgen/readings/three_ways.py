@@ -1,4 +1,4 @@
-"""Occupancy three ways: worked out from the launch, written by the profiler, counted by the hardware."""
+"""Occupancy three ways: worked out from the launch here, by the profiler and by Nsight Compute; and what hardware counted."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .base import Answer, Because, Decision, Question, Reading, decide, ran
 from .counting import NO_KERNELS, NOT_COUNTED
 
 NAMED = 3
-FIRST = ("Kernel", "Arithmetic", "Profiler", "Counters", "Achieved", "Limited by", "Why they differ", "Variants")
+FIRST = ("Kernel", "Arithmetic", "Profiler", "Nsight Compute", "Achieved, counted", "Limited by", "Why they differ", "Variants")
 
 
 def distinct(facts: RunFacts) -> list[ActivityFacts]:
@@ -32,10 +32,10 @@ def distinct(facts: RunFacts) -> list[ActivityFacts]:
 
 COUNTED_ANSWERS: dict[str, Answer] = {
     **NO_KERNELS, **NOT_COUNTED,
-    "agree": Answer("Yes: for all {count} that have both, the hardware's theoretical occupancy is the one that the launch works out at, within {points} points.",
+    "agree": Answer("Yes: for all {count} that have both, the theoretical occupancy that Nsight Compute works out is the one that the launch works out at here, within {points} points. Neither is measured.",
                     caveats=(Because("single", "{single} could not be compared."),)),
-    "disagree": Answer("⚠ Not for {odd}: there the hardware's theoretical occupancy is another than the launch works out at. For the other {rest} both agree.",
-                       because=(Because("details", "{details}. Trust the counter: a limit that the trace does not record must be at work."),),
+    "disagree": Answer("⚠ Not for {odd}: there Nsight Compute works out another theoretical occupancy than this page. For the other {rest} both agree.",
+                       because=(Because("details", "{details}. Trust Nsight Compute: a limit that the trace does not record must be at work."),),
                        caveats=(Because("single", "{single} could not be compared."),)),
     "no-arithmetic": Answer("Nothing can be worked out: this device's limits are not known here, or the trace lacks the launches' registers."),
 }
@@ -51,7 +51,7 @@ def counted_rule(facts: RunFacts) -> Decision:
     if not both:
         return decide("not-counted", what="any kernel")
     odd = [k for k in both if occupancy_disagrees(k)]
-    details = [f"{code(k.short)} works out at {Percent(k.occupancy.theoretical)}, counted {Percent(k.counters.theoretical_pct or 0.0)}"
+    details = [f"{code(k.short)} works out at {Percent(k.occupancy.theoretical)} here and at {Percent(k.counters.theoretical_pct or 0.0)} there"
                for k in odd[:NAMED] if k.occupancy and k.counters]
     args = {"count": plural(len(both), "kernel"), "points": f"{OCCUPANCY_POINTS:g}", "odd": plural(len(odd), "kernel"), "rest": Count(len(both) - len(odd)), "details": "; ".join(details),
             "single": plural(len(found) - len(both), "kernel") if len(found) > len(both) else None}
@@ -84,7 +84,7 @@ def field_rule(facts: RunFacts) -> Decision:
 
 ACHIEVED_ANSWERS: dict[str, Answer] = {
     **NO_KERNELS, **NOT_COUNTED,
-    "below": Answer("Among the kernels that take a hundredth of their variant's time or more, {nearest} comes closest to its theoretical value ({nearest_values}), and {farthest} stays "
+    "below": Answer("Counted while they ran: among the kernels that take a hundredth of their variant's time or more, {nearest} comes closest to its theoretical value ({nearest_values}), and {farthest} stays "
                     "farthest below it ({farthest_values})."),
     "one": Answer("{nearest} reaches {nearest_values}."),
 }
@@ -135,9 +135,9 @@ def _chart(facts: RunFacts) -> tuple[Chart, ...]:
 READING = Reading(
     slug="occupancy",
     title="Occupancy three ways",
-    question="The launch, the profiler and the hardware each have a number for how full an SM is. Do they agree?",
+    question="This page, the profiler and Nsight Compute each work out from the launch how full an SM can be, and hardware counts how full it was. Do they agree?",
     questions=(
-        Question("occupancy-counted", "Do the counters confirm the arithmetic?", counted_rule, COUNTED_ANSWERS),
+        Question("occupancy-counted", "Does Nsight Compute come to the same?", counted_rule, COUNTED_ANSWERS),
         Question("occupancy-field", "Does the profiler's field?", field_rule, FIELD_ANSWERS),
         Question("occupancy-achieved", "How much of it is achieved?", achieved_rule, ACHIEVED_ANSWERS),
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..facts import RunFacts, VariantFacts
 from ..facts.traffic import OPERANDS_BEYOND_CACHE, activity_traffic, best, forward_traffic, operand_ratio, why_no_ratio
 from ..findings.bounds import AGREEMENT, WORTH_NAMING, apart, requested
-from ..findings.counted_bytes import by_role
+from ..findings.counted_bytes import by_role, weighty
 from ..units import Bytes, BytesPerSecond, Percent, Ratio, Seconds, listed
 from .base import Answer, Because, Decision, Question, Reading, decide, percent, ran, time
 from .counting import NO_CEILINGS, NO_KERNELS, NO_TIMES, NOT_COUNTED
@@ -91,7 +91,7 @@ def agree_rule(facts: RunFacts) -> Decision:
     if not shown:
         return decide("no-kernels")
     kernels = [(v.title, a) for v in shown for a in v.activities
-               if a.kind == "kernel" and activity_traffic(a) and requested(a) is not None and a.duration >= WORTH_NAMING / 2 * sum(b.duration for b in v.activities)]
+               if a.kind == "kernel" and activity_traffic(a) and requested(a) is not None and weighty(a, v)]
     if not kernels:
         return decide("not-counted", what="any kernel whose bytes are modelled")
     odd = [(title, a) for title, a in kernels if apart(a)]

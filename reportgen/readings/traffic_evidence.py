@@ -8,7 +8,7 @@ from ..facts.traffic import Traffic, activity_traffic, dram_bytes, forward_traff
 from ..findings.bar_charts import number_bars
 from ..findings.base import Chart, Evidence
 from ..findings.bounds import apart, requested
-from ..findings.flash_hbm_evidence import NO_RATIO
+from ..findings.flash_hbm_evidence import NO_RATIO, NO_RATIO_NOTE
 from ..tables import Table, columns
 from ..units import Bytes, Count, Ratio, listed
 from .base import per_second, percent, ran, rate, time, us
@@ -44,6 +44,7 @@ def _forwards(facts: RunFacts, shown: list[VariantFacts]) -> Table:
                      _size(traffic and traffic.from_trace or None), _ratio(facts, variant, traffic), us(time(variant)), per_second(speed),
                      percent(speed, copy), percent(speed, peaks.memory_bytes_per_s if peaks else None)))
     notes = ("Requested: modelled from the shapes, each tensor once per step. Counted: at the door to memory. Of it, copies and memsets are from the trace.",
+             *((NO_RATIO_NOTE,) if any(row[6] == NO_RATIO["fits-in-cache"] for row in rows) else ()),
              *((f"Datasheet: {peaks.source}.",) if peaks else ("The datasheet's peak of this device is not known here.",)))
     return Table(columns("Variant", "#Requested", "#Counted", "#Read", "#Written", "#From the trace", "#Counted ÷ operands", "#GPU time (µs)", "#Counted ÷ time",
                          "#Of the copy ceiling", "#Of the datasheet's peak"), tuple(rows), "Bytes of one forward, and how fast they went.", notes)
