@@ -345,3 +345,8 @@ def test_a_matmul_in_tf32_is_measured_against_no_ceiling_of_another_type():
 def test_another_build_of_torch_is_not_told_of_cudas_switch():
     said = evaluate(CLAIMS["flash-one-kernel"], facts("mi300x"))
     assert said.case == "other-implementation" and "activate_flash_attention_impl" not in said.advice and "AOTriton" in said.advice
+
+
+def test_activities_of_one_role_near_the_line_are_named_together():
+    (said,) = (c for c in evaluate(CLAIMS["hbm-dominates"], facts("rtx4090")).caveats if "convention" in c)
+    assert re.search(r"in SDPA math scale \(6\d\.\d % and 6\d\.\d %\) and softmax \(6\d\.\d %\) lie within 5 points of it", said)

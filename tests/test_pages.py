@@ -303,7 +303,7 @@ def test_the_first_call_is_mentioned_where_it_is_dear() -> None:
 
 def test_what_pytorch_picks_is_compared_with_the_winner() -> None:
     run = facts("h200")
-    assert lead.default_backend(run) == "Unpinned, PyTorch picks SDPA cuDNN here, so there is nothing to pin for speed."
+    assert lead.default_backend(run) == "Unpinned, PyTorch picks SDPA cuDNN for this shape, so there is nothing to pin for speed."
     other = replace(run, probes={"default_backend": {"name": "flash", "op": "x"}})
     assert lead.default_backend(other) == "Unpinned, PyTorch picks SDPA flash here. Pin SDPA cuDNN to get the fastest."
     assert lead.default_backend(replace(run, probes={})) == ""
@@ -469,7 +469,7 @@ def test_a_misspelt_name_in_a_template_is_an_error() -> None:
 
 
 def test_small_changes_have_no_sign_and_torchs_lines_read_as_one_text() -> None:
-    assert (signed(1.26), signed(-0.04), signed(-2.0)) == ("+1.3 %", "0.0 %", "-2.0 %")
+    assert (signed(1.26), signed(-0.04), signed(-2.0)) == ("+1.3 %", "0.0 %", "−2.0 %")
     assert sentence("Flash not used because:. It takes no mask.") == "Flash not used because: It takes no mask."
 
 

@@ -120,3 +120,11 @@ def test_the_pages_follow_each_other_like_a_book():
     for here, after in zip(SLUGS, SLUGS[1:]):
         assert f"]({after}.md)" in files[f"hardware/{here}.md"]
     assert "](../beyond.md)" in files["hardware/occupancy.md"]
+
+
+def test_no_ratio_is_given_where_a_step_asks_for_next_to_nothing():
+    """A fill of 4 bytes: whatever was counted beside it, a ratio in the hundreds would tell nothing."""
+    page = render(counted.h200())["hardware/bytes.md"]
+    fills = re.findall(r"^\| \d+ \| fill \| kernel \| 4 B \| .* \| .* \| (.*) \| .* \| (.*) \|$", page, re.M)
+    assert fills and set(fills) == {("—", "counted")}
+    assert "Counted ÷ requested is left out for steps that ask for less than 64 KiB." in page

@@ -26,7 +26,7 @@ def evidence(facts: RunFacts) -> Evidence:
 def _bars(facts: RunFacts, quantity: Quantity, what: str, suffix: str) -> tuple[Chart, ...]:
     shown = measured(facts, SIX, quantity)
     marks = [published.of(variant.id, "gpu_time") for variant in shown] if quantity == "gpu_time" else None
-    caption = f"{what}; bars are medians over fresh processes, whiskers the smallest and the largest" + ("; marks are the article's values." if marks else ".")
+    caption = f"{what}; bars are medians over fresh processes, whiskers the smallest and the largest" + ("; marks are the article's averages under the profiler." if marks else ".")
     return time_bars(f"fastest-{suffix}", [(variant, time_of(variant, quantity)) for variant in shown], what, caption, reference=marks)
 
 

@@ -159,7 +159,10 @@ def _near_args(prefix: str, found: tuple[Bound, ...]) -> dict[str, object]:
         return {f"{prefix}_near": None}
     total = sum(one.activity.duration for one in found)
     sure = sum(one.activity.duration for one in found if one.limit == "HBM" and one not in close) / total
-    named = listed([f"{one.activity.role} ({percent(one.byte_share or 0.0)})" for one in close])
+    by_role: dict[str, list[float]] = {}
+    for one in close:
+        by_role.setdefault(one.activity.role, []).append(one.byte_share or 0.0)
+    named = listed([f"{role} ({' and '.join(str(percent(share)) for share in sorted(of))})" for role, of in by_role.items()])
     return {f"{prefix}_near": f"{named} {'lies' if len(close) == 1 else 'lie'}",
             f"{prefix}_between": f"{percent(sure)} to {percent(sure + sum(one.activity.duration for one in close) / total)}"}
 

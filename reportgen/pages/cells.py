@@ -121,7 +121,7 @@ def ratio_interval(value: Estimate) -> str:
 
 def signed(percent: float) -> str:
     """`+1.3 %`; what rounds to nothing has no sign."""
-    return f"{percent:+.1f} %" if round(percent, 1) else "0.0 %"
+    return f"{percent:+.1f} %".replace("-", "−") if round(percent, 1) else "0.0 %"
 
 
 def dims(value: tuple[int, ...] | None) -> str | None:

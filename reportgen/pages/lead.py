@@ -118,7 +118,7 @@ def default_backend(facts: RunFacts) -> str:
         return ""
     best = order[0][0]
     if picks_the_fastest(facts):
-        return f"Unpinned, PyTorch picks {chosen.title} here, so there is nothing to pin for speed."
+        return f"Unpinned, PyTorch picks {chosen.title} for this shape, so there is nothing to pin for speed."
     if not best.id.startswith("sdpa_"):
         return f"Unpinned, PyTorch picks {chosen.title} here."
     return f"Unpinned, PyTorch picks {chosen.title} here. Pin {best.title} to get the fastest."

@@ -9,7 +9,7 @@ from ..facts import ActivityFacts, RunFacts, VariantFacts
 from ..facts.traffic import MULTIPLIES, activity_traffic, activity_work, forward_traffic
 from ..findings.base import Chart, Evidence
 from ..findings.bounds import requested
-from ..findings.one_kernel import tensor_cores
+from ..findings.one_kernel import in_tf32, tensor_cores
 from ..tables import Table, columns
 from ..units import Bytes, BytesPerSecond, Flop, FlopPerSecond, Percent, listed, significant
 from .base import Answer, Because, Decision, Question, Reading, decide, ran, time
@@ -115,7 +115,8 @@ ROOF_ANSWERS: dict[str, Answer] = {
     "placed": Answer(
         "The ridge lies at {ridge} FLOP per byte: {flop_ceiling} ÷ {copy_ceiling}. Left of it memory sets the roof, right of it arithmetic. Left: {left}. Right: {right}.",
         because=(Because("other_ridge", "For matrix products on CUDA cores the ridge lies at {other_ridge} FLOP per byte: {on_cores}."),),
-        caveats=(Because("modelled", "Modelled only: FLOP per *requested* byte, because this run counted none."),
+        caveats=(Because("tf32", "TF32 is what {tf32} multiplies in, and no matmul of this run was measured in it: that ridge is not known, and the roof is the one of the workload's type."),
+                 Because("modelled", "Modelled only: FLOP per *requested* byte, because this run counted none."),
                  Because("absent", "Not shown, because the bytes, the work or the unit of a step are not known: {absent}."))),
     "no-points": Answer("Nothing can be placed: of no variant both the bytes and the work are known."),
 }
@@ -136,6 +137,7 @@ def roof_rule(facts: RunFacts) -> Decision:
     other = ceilings.fp32_flop_per_s / ceilings.copy_bytes_per_s if ceilings.fp32_flop_per_s and cores else None
     return decide("placed", ridge=significant(ridge), flop_ceiling=FlopPerSecond(ceilings.matmul_flop_per_s), copy_ceiling=BytesPerSecond(ceilings.copy_bytes_per_s),
                   left=_placed(left), right=_placed(right), other_ridge=other and significant(other), on_cores=_placed(cores), modelled=not is_counted(facts),
+                  tf32=listed([p.title for p in whole if any(a.kind == "kernel" and in_tf32(a) for a in facts.variants[p.variant].activities)]),
                   absent=listed([v.title for v in ran(facts) if v.id not in {p.variant for p in whole}]))
 
 

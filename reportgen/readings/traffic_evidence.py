@@ -15,6 +15,8 @@ from .base import per_second, percent, ran, rate, time, us
 
 MIB = 2**20
 MOST_ROLES = 7
+TOO_SMALL = 64 * 2**10
+"""Bytes below which counted ÷ requested is not told: a launch has traffic of its own."""
 
 
 def evidence(facts: RunFacts) -> Evidence:
@@ -59,7 +61,8 @@ def _ratio(facts: RunFacts, variant: VariantFacts, traffic: Traffic | None) -> R
 
 def _steps(variant: VariantFacts) -> Table:
     rows = tuple((Count(place), a.role, a.kind, _size(requested(a)), *_counted(a), us(a.duration), _source(a)) for place, a in enumerate(variant.activities, start=1))
-    notes = ("Read and written apart show where a step's bytes went. A step that writes less than it asks for leaves the rest in the cache, and a later step pushes it out.",)
+    notes = ("Read and written apart show where a step's bytes went. A step that writes less than it asks for leaves the rest in the cache, and a later step pushes it out.",
+             *((f"Counted ÷ requested is left out for steps that ask for less than {Bytes(TOO_SMALL)}.",) if any(a.kind == "kernel" and (requested(a) or TOO_SMALL) < TOO_SMALL for a in variant.activities) else ()))
     return Table(columns("#Step", "Role", "Kind", "#Requested", "#Read", "#Written", "#Counted ÷ requested", "#GPU time (µs)", "Bytes are"), rows,
                  f"{variant.title}, step by step.", notes if forward_traffic(variant) else ())
 
@@ -68,7 +71,7 @@ def _counted(activity: ActivityFacts) -> tuple[object, object, object]:
     traffic, asked = activity_traffic(activity), requested(activity)
     if traffic is None:
         return None, None, None
-    ratio = Ratio(traffic.total / asked) if asked and activity.kind == "kernel" else None
+    ratio = Ratio(traffic.total / asked) if asked and asked >= TOO_SMALL and activity.kind == "kernel" else None
     return Bytes(traffic.read), Bytes(traffic.written), ratio
 
 
@@ -78,7 +81,7 @@ def _source(activity: ActivityFacts) -> str:
         return "not known" if requested(activity) is None else "modelled only"
     if activity.kind != "kernel":
         return "from the trace"
-    return "counted, not as modelled" if apart(activity) else "counted"
+    return "counted, not as modelled" if apart(activity) and (requested(activity) or 0) >= TOO_SMALL else "counted"
 
 
 def _bars(facts: RunFacts, shown: list[VariantFacts]) -> tuple[Chart, ...]:
