@@ -350,3 +350,11 @@ def test_another_build_of_torch_is_not_told_of_cudas_switch():
 def test_activities_of_one_role_near_the_line_are_named_together():
     (said,) = (c for c in evaluate(CLAIMS["hbm-dominates"], facts("rtx4090")).caveats if "convention" in c)
     assert re.search(r"in SDPA math scale \(6\d\.\d % and 6\d\.\d %\) and softmax \(6\d\.\d %\) lie within 5 points of it", said)
+
+
+def test_no_limit_is_told_where_the_cache_may_hold_the_scores():
+    """MI300X: 256 MiB of scores behind 256 MiB of Infinity Cache, and nothing counted."""
+    shown = FINDING.evidence(facts("mi300x"))
+    table = shown.tables[0]
+    assert {row[-1] for row in table.rows} == {"not told"} and table.notes[-1].startswith("No limit is told here")
+    assert not any(chart.name == "flash-hbm-limits" for chart in shown.charts)

@@ -144,3 +144,8 @@ def test_a_counter_that_contradicts_the_arithmetic_is_marked_in_the_table():
     table = FINDING.evidence(counted(facts(), "sdpa_flash", theoretical_pct=6.25)).tables[1]
     assert [row[0] for row in table.rows if row[11] == "⚠ Nsight Compute contradicts the arithmetic"] == ["SDPA flash"]
     assert any(note.startswith("⚠ Nsight Compute, which works the theoretical occupancy out from the launch as well, comes to another value") for note in table.notes)
+
+
+def test_there_is_no_table_of_occupancies_where_nobody_has_one():
+    assert not any(table.caption.startswith("Occupancy of every kernel") for table in FINDING.evidence(facts("mi300x")).tables)
+    assert any(table.caption.endswith("twice, here and by the profiler.") for table in FINDING.evidence(facts("a100")).tables)

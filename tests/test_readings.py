@@ -191,6 +191,8 @@ REACHED = {
     ("limits-steps", "shares"): (
         lambda: only(facts(), "naive_inplace"),
         "Activity by activity, by share of the GPU time: Naive in place is 68.5 % bound by neither and 31.5 % bound by HBM."),
+    ("limits-steps", "cached"): (
+        lambda: facts("mi300x"), "Not known: the score matrix is 256 MiB and the last-level cache 256 MiB, so what the steps ask for need not reach memory, and nothing was counted."),
     ("limits-steps", "no-steps"): (lambda: flash(), "Nothing can be said: no variant of several steps ran here."),
     ("occupancy-counted", "not-counted"): (lambda: facts(), "Not known: only hardware counters can tell, and this run has none for any kernel."),
     ("occupancy-counted", "agree"): (

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, Sequence
 
 from ..facts import ActivityFacts, RunFacts, VariantFacts
-from ..facts.traffic import activity_dram_bytes
+from ..facts.traffic import activity_dram_bytes, forward_traffic
 from ..run import Ceilings
 from ..units import Bytes, Percent, listed
 from .base import Case, Decision, decide, not_measurable
@@ -167,3 +167,8 @@ def cached(facts: RunFacts) -> Decision | None:
     if scores < CACHES_FULL * cache:
         return decide("fits-in-cache", scores=Bytes(scores), cache=Bytes(cache))
     return None
+
+
+def limits_told(facts: RunFacts, variant: VariantFacts) -> bool:
+    """Whether the bytes of a variant's steps say what limits them: counted ones do, requested ones only where the cache cannot hold the score matrix."""
+    return cached(facts) is None or forward_traffic(variant) is not None

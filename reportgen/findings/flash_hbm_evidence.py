@@ -8,7 +8,7 @@ from ..run import Ceilings
 from ..tables import Table, columns
 from ..units import Bytes, BytesPerSecond, FlopPerSecond, Percent, Ratio, Seconds
 from .base import Chart, Evidence
-from .bounds import AGREEMENT, ENOUGH, WORDS, Bound, bounds, percent, requested, shares
+from .bounds import AGREEMENT, ENOUGH, WORDS, Bound, bounds, limits_told, percent, requested, shares
 from .one_kernel import in_tf32, parts_table
 
 NO_RATIO = {"fits-in-cache": "cache too large", "cache-unknown": "cache size unknown"}
@@ -21,21 +21,23 @@ def evidence(facts: RunFacts) -> Evidence:
     shown = [facts.variants[name] for name in STEPWISE if name in facts.variants and facts.variants[name].activities]
     tables, charts = [], []
     if facts.ceilings and facts.ceilings.copy_bytes_per_s:
-        tables += [_bound_table(variant, facts.ceilings) for variant in shown]
-        charts += _limit_chart(shown, facts.ceilings)
+        tables += [_bound_table(variant, facts.ceilings, limits_told(facts, variant)) for variant in shown]
+        charts += _limit_chart([variant for variant in shown if limits_told(facts, variant)], facts.ceilings)
     tables += _memory_table(facts)
     flash = facts.variants.get("sdpa_flash")
     return Evidence(tables=(*tables, *(parts_table(flash) if flash else ())), charts=tuple(charts))
 
 
-def _bound_table(variant: VariantFacts, ceilings: Ceilings) -> Table:
+def _bound_table(variant: VariantFacts, ceilings: Ceilings, told: bool) -> Table:
     found = bounds(variant, ceilings)
     total = sum(one.activity.duration for one in found)
-    rows = tuple(_bound_row(one, total) for one in found)
+    rows = tuple((*_bound_row(one, total)[:-1], "not told") if not told else _bound_row(one, total) for one in found)
     notes = [f"HBM-bound: requested bytes ÷ time reach {Percent(100 * ENOUGH)} of {BytesPerSecond(ceilings.copy_bytes_per_s or 0)}, the copy of this run. "
              f"Arithmetic-bound: FLOP ÷ time reach {Percent(100 * ENOUGH)} of the matmul of this run on the same unit{_units(ceilings)}.",
              f"Requested bytes are modelled from the shapes: what a step must read and write once. Where hardware counters confirm them within {Percent(100 * AGREEMENT)}, or there "
              "are none, they decide; else the counted bytes do."]
+    if not told:
+        notes.append("No limit is told here: the last-level cache may hold the score matrix, so what a step asks for need not reach memory, and nothing was counted.")
     if any(in_tf32(one.activity) for one in found):
         notes.append("No matmul of this run was measured in TF32, so those that use it have no share of a matmul ceiling.")
     return Table(columns("Step", "Kind", "#Time (µs)", "#Share of GPU time", "#Requested bytes", "#Counted DRAM bytes", "#Of the copy ceiling", "#Of the matmul ceiling", "Limit"),

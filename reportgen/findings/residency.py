@@ -98,14 +98,18 @@ def kernels_table(facts: RunFacts) -> tuple[Table, ...]:
             titles = groups.setdefault(key, (kernel, []))[1]
             if variant.title not in titles:
                 titles.append(variant.title)
-    if not groups:
+    found = [kernel for kernel, _ in groups.values()]
+    if not any(kernel.occupancy or kernel.profiler_occupancy is not None or kernel.counters for kernel in found):
         return ()
     heads = columns("Variants", "Kernel", "#Registers", "#Threads", "#Shared memory", "#Resident warps", "#Arithmetic", "#Profiler", "#Nsight Compute", "#Achieved, counted", "Limited by", "Why they differ")
     note = (f"{OVER}: the profiler reckons with the default limit of {Count(DEFAULT_LIMIT)} B per block, so no block of a kernel that opted in to more seems to fit, "
             "and it shows 0.")
     rows = tuple(_kernel_row(titles, kernel) for kernel, titles in groups.values())
     notes = (*((note,) if any(row[-1] == OVER for row in rows) else ()), *((CONTRADICTED_NOTE,) if any(row[-1] == CONTRADICTED for row in rows) else ()), *_published(facts))
-    return (Table(heads, rows, caption="Occupancy of every kernel: theoretical, worked out from the launch three times (here, by the profiler, by Nsight Compute), and achieved, which hardware counted.", notes=notes),)
+    counted = any(kernel.counters for kernel in found)
+    caption = "Occupancy of every kernel: theoretical, worked out from the launch " + (
+        "three times (here, by the profiler, by Nsight Compute), and achieved, which hardware counted." if counted else "twice, here and by the profiler.")
+    return (Table(heads, rows, caption=caption, notes=notes),)
 
 
 def _published(facts: RunFacts) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from .. import device
 from ..facts import FUSED, RunFacts, VariantFacts
 from ..facts.traffic import Best, best, forward_traffic, forward_work, needed_flop, why_no_ratio
 from ..findings.base import Chart, Evidence
-from ..findings.bounds import ENOUGH, WORDS, Limit, bounds, percent as share_text, shares
+from ..findings.bounds import ENOUGH, WORDS, Limit, bounds, limits_told, percent as share_text, shares
 from ..findings.one_kernel import in_tf32, main_kernel, tensor_cores
 from ..findings.residency import achieved
 from ..tables import Table, columns
@@ -130,6 +130,7 @@ STEP_ANSWERS: dict[str, Answer] = {
     **NO_KERNELS, **NO_CEILINGS,
     "shares": Answer("Activity by activity, by share of the GPU time: {said}."),
     "no-steps": Answer("Nothing can be said: no variant of several steps ran here."),
+    "cached": Answer("Not known: the score matrix is {scores} and the last-level cache {cache}, so what the steps ask for need not reach memory, and nothing was counted."),
 }
 
 
@@ -145,6 +146,9 @@ def step_rule(facts: RunFacts) -> Decision:
     shown = _stepwise(facts)
     if not shown:
         return decide("no-steps")
+    if not any(limits_told(facts, variant) for variant in shown):
+        return decide("cached", scores=Bytes(facts.workload.score_bytes), cache=Bytes(facts.device.l2_cache_bytes) if facts.device.l2_cache_bytes else "of a size that was not recorded")
+    shown = [variant for variant in shown if limits_told(facts, variant)]
     return decide("shares", said="; ".join(f"{v.title} is {_limits(facts, v)}" for v in shown))
 
 
@@ -172,7 +176,7 @@ def _table(facts: RunFacts, shown: list[VariantFacts], floor: Best) -> Table:
     for variant in shown:
         seconds, traffic, kernel = time(variant) or 0.0, forward_traffic(variant), main_kernel(variant)
         on_cores = kernel is not None and any(a.role == "matmul" and tensor_cores(a) == "no" for a in variant.activities)
-        matmul = ceilings.fp32_flop_per_s if on_cores else None if _uses_tf32(variant) else ceilings.matmul_flop_per_s
+        matmul = ceilings.fp32_flop_per_s if on_cores else None if _uses_tf32(variant) or _other_type(variant) else ceilings.matmul_flop_per_s
         work = forward_work(variant)
         rows.append((variant.title, Seconds(seconds).us(), Ratio(seconds / floor.time), percent(traffic.total / seconds if traffic else None, ceilings.copy_bytes_per_s),
                      percent(needed_flop(facts) / seconds, matmul), percent(work.flop / seconds if work else None, matmul), achieved(kernel), _bound(facts, variant)))
@@ -188,8 +192,16 @@ def _uses_tf32(variant: VariantFacts) -> bool:
     return any(a.kind == "kernel" and in_tf32(a) for a in variant.activities)
 
 
-def _bound(facts: RunFacts, variant: VariantFacts) -> str:
+def _other_type(variant: VariantFacts) -> bool:
+    """Whether matmuls come after casts, and nobody knows on which unit they run: then neither ceiling is theirs for sure."""
+    roles = [a.role for a in variant.activities]
+    return "matmul" in roles and "cast" in roles[:roles.index("matmul")] and any(a.role == "matmul" and tensor_cores(a) == "unknown" for a in variant.activities)
+
+
+def _bound(facts: RunFacts, variant: VariantFacts) -> str | None:
     assert facts.ceilings is not None
+    if not limits_told(facts, variant):
+        return None
     by_limit = shares(bounds(variant, facts.ceilings))
     limit = max(by_limit, key=lambda one: by_limit[one])
     return f"{share_text(by_limit[limit])} {_WORDS[limit]}"

@@ -137,7 +137,7 @@ READING = Reading(
     title="Occupancy three ways",
     question="This page, the profiler and Nsight Compute each work out from the launch how full an SM can be, and hardware counts how full it was. Do they agree?",
     questions=(
-        Question("occupancy-counted", "Does Nsight Compute come to the same?", counted_rule, COUNTED_ANSWERS),
+        Question("occupancy-counted", "Does a second reckoning come to the same?", counted_rule, COUNTED_ANSWERS),
         Question("occupancy-field", "Does the profiler's field?", field_rule, FIELD_ANSWERS),
         Question("occupancy-achieved", "How much of it is achieved?", achieved_rule, ACHIEVED_ANSWERS),
     ),
