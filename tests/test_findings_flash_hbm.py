@@ -117,15 +117,15 @@ CASES_REACHED = {
         "Not measurable: this run was recorded before the GPU side of this variant's trace was measured."),
     ("flash-never-writes-scores", "never-allocated"): (
         lambda: facts(),
-        "Flash never holds the scores in memory: one forward needs at most 16.5 MiB beyond its inputs, and the score matrix alone would be "
+        "Flash holds no score matrix in memory: one forward needs at most 16.5 MiB beyond its inputs, and the score matrix alone would be "
         "256 MiB, with torch 2.11.0+cu130."),
     ("flash-never-writes-scores", "never-written"): (
         lambda: counted(facts(), "sdpa_flash", dram_read_bytes=50 * MIB, dram_write_bytes=20 * MIB),
-        "Flash never writes the scores: one forward needs at most 16.5 MiB beyond its inputs, and the counters see 50 MiB read and 20 MiB "
+        "Flash writes no score matrix to memory: one forward needs at most 16.5 MiB beyond its inputs, and the counters see 50 MiB read and 20 MiB "
         "written through DRAM, 6 MiB more than its operands (64 MiB); the score matrix alone would be 256 MiB, with torch 2.11.0+cu130."),
     ("flash-never-writes-scores", "within-operands"): (
         lambda: counted(facts(), "sdpa_flash", dram_read_bytes=42 * MIB, dram_write_bytes=11 * MIB),
-        "Flash never writes the scores: one forward needs at most 16.5 MiB beyond its inputs, and the counters see 42 MiB read and 11 MiB "
+        "Flash writes no score matrix to memory: one forward needs at most 16.5 MiB beyond its inputs, and the counters see 42 MiB read and 11 MiB "
         "written through DRAM, no more than its operands (64 MiB); the score matrix alone would be 256 MiB, with torch 2.11.0+cu130."),
     ("flash-never-writes-scores", "allocates-scores"): (
         lambda: variant(facts(), "sdpa_flash", peak_memory_bytes=256 * MIB),

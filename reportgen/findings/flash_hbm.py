@@ -211,18 +211,18 @@ NEVER_CASES: dict[str, Case] = {
     **UNAVAILABLE, **CACHE_CASES,
     "never-allocated": Case(
         "holds",
-        "Flash never holds the scores in memory: one forward needs at most {peak} beyond its inputs, and the score matrix alone would be {scores}, with {software}.",
+        "Flash holds no score matrix in memory: one forward needs at most {peak} beyond its inputs, and the score matrix alone would be {scores}, with {software}.",
         caveats=(OTHER_SHAPE, Because("uncounted", "DRAM traffic was not counted in this run ({uncounted}), so this rests on allocated memory alone.")),
         advice="Count on memory that grows with the sequence length, not with its square: that is what makes long sequences fit."),
     "never-written": Case(
         "holds",
-        "Flash never writes the scores: one forward needs at most {peak} beyond its inputs, and the counters see {read} read and {written} written through DRAM, "
+        "Flash writes no score matrix to memory: one forward needs at most {peak} beyond its inputs, and the counters see {read} read and {written} written through DRAM, "
         "{extra} more than its operands ({operands}); the score matrix alone would be {scores}, with {software}.",
         because=_WRITTEN, caveats=_LOWER,
         advice="Count on memory and traffic that grow with the sequence length, not with its square: that is what makes long sequences fit."),
     "within-operands": Case(
         "holds",
-        "Flash never writes the scores: one forward needs at most {peak} beyond its inputs, and the counters see {read} read and {written} written through DRAM, "
+        "Flash writes no score matrix to memory: one forward needs at most {peak} beyond its inputs, and the counters see {read} read and {written} written through DRAM, "
         "no more than its operands ({operands}); the score matrix alone would be {scores}, with {software}.",
         because=_WRITTEN, caveats=_LOWER,
         advice="Count on memory and traffic that grow with the sequence length, not with its square: that is what makes long sequences fit."),
