@@ -147,9 +147,8 @@ def _label(chosen: argparse.Namespace) -> str | None:
 
 
 def _profile(chosen: argparse.Namespace, layout: Layout, stages: Stages) -> int:
-    # Where torch comes without NumPy it warns, and nothing here needs it; the profiler reports each start.
+    # the profiler reports each start
     os.environ.setdefault("KINETO_LOG_LEVEL", "5")
-    os.environ.setdefault("PYTHONWARNINGS", "ignore:Failed to initialize NumPy")
     stages.at(None if chosen.for_report else "the former run, if there is one, is untouched")
     sizes, label = own_sizes(chosen), _label(chosen)
     from . import run

@@ -19,6 +19,9 @@ from typing import Any, Callable
 PATIENCE = 300.0
 """Seconds without a sign of life after which a child is given up."""
 TICK = 0.5
+UNSAID = ("ignore:resource_tracker:UserWarning", "ignore:Failed to initialize NumPy")
+"""The compiler's own pool leaves a semaphore to the tracker, which cleans it up and would say so over
+the report; and torch works without NumPy here."""
 PARTING = 10.0
 """Seconds that a child has to end after it has answered; taking a GPU context down takes a while."""
 
@@ -99,8 +102,8 @@ def _context() -> Any:
         from multiprocessing import forkserver, resource_tracker
 
         context.set_forkserver_preload(["torch"])
-        # the compiler's own pool leaves a semaphore to the tracker, which cleans it up and would say so over the report
-        _unsaid("ignore:resource_tracker:UserWarning")
+        for rule in UNSAID:
+            _unsaid(rule)
         resource_tracker.ensure_running()  # it would lift the block that follows
         former = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
