@@ -14,7 +14,8 @@ from reportgen.noise import Noise, save
 from reportgen.statistics import Estimate
 from reportgen.trace import Activity, Forward, Launch
 
-RECORDED = Path(__file__).resolve().parent.parent / "docs" / "runs" / "nvidia-h200" / "article"
+RECORDED = Path(__file__).resolve().parent / "data" / "run-schema-1" / "nvidia-h200" / "article"
+"""A real run of schema 1, kept for ever: what was recorded once must stay readable."""
 
 
 def kernel(name: str, duration: float = 1e-6) -> Activity:
@@ -116,3 +117,21 @@ def test_each_quantity_has_its_own_floor_where_one_was_taken(tmp_path):
     assert built.floor_of("host_time", "sdpa_math", "naive") == 0.03
     assert built.floor_of("host_time", "naive", "sdpa_flash") == 0.25
     assert built.floor_of("gpu_time", "naive", "sdpa_math") == 0.001
+
+
+def test_a_real_run_of_the_first_schema_decides_every_claim():
+    """Recorded on an H200 with torch 2.11; the verdicts are those that its page showed when it was recorded."""
+    from reportgen import findings
+
+    outcomes = findings.outcomes(facts_room.build(run_room.load(RECORDED)))
+    assert sorted(claim for claim, outcome in outcomes.items() if outcome.verdict == "differs") == [
+        "cudnn-gpu-between", "cudnn-launch-api", "cudnn-real-occupancy", "cudnn-zero-cause", "flash-fastest", "hbm-dominates", "inplace-memory", "math-3.7x"]
+    assert {outcome.verdict for outcome in outcomes.values()} == {"holds", "differs"}
+
+
+def test_every_kernel_of_the_real_run_has_the_occupancy_that_nsight_compute_worked_out():
+    """33 kernels of the six: our arithmetic against `sm__maximum_warps_per_active_cycle_pct`."""
+    six = facts_room.build(run_room.load(RECORDED)).six
+    kernels = [activity for variant in six for activity in variant.activities if activity.kind == "kernel"]
+    assert len(kernels) == 33
+    assert [a.name for a in kernels if abs(a.occupancy.theoretical - a.counters.theoretical_pct) > 0.01] == []
