@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..facts import SIX, ActivityFacts, RunFacts, VariantFacts
-from ..statistics import Estimate, compare
+from ..statistics import MINIMUM_EFFECT, Estimate, compare
 from ..tables import code
 from ..units import Flop, Ratio, Seconds, extent, listed, significant
 from .base import NOT_RECORDED, UNAVAILABLE, Because, Case, Claim, Decision, Finding, decide, missing_variant, not_measurable, not_recorded
@@ -43,7 +43,7 @@ FASTEST_CASES: dict[str, Case] = {
         because=(Because("winner_instruction", "The kernel names show one difference: {winner_kernel} names `wgmma`, matrix instructions that a group of four warps issues "
                                                "and that read shared memory directly; flash's kernel is FlashAttention-2, written for the older `mma.sync` of a single warp."),
                  Because("also", "Not alone: {also} beats flash too."),
-                 Because("winner_flop", "Counted on Tensor Cores: {winner_flop} in the winner's kernel, {flash_flop} in flash's.")),
+                 Because("winner_flop", "Counted on Tensor Cores: {winner_flop} in the winner's kernel, {flash_flop} in flash's{amount}.")),
         caveats=_CAVEATS, advice=_ADVICE),
     "tie": Case(
         "within noise",
@@ -140,7 +140,9 @@ def _counted(winner: ActivityFacts | None, flash: ActivityFacts | None) -> dict[
     counts = [kernel.counters.tensor_core_flop if kernel and kernel.counters else None for kernel in (winner, flash)]
     if None in counts:
         return {"winner_flop": None}
-    return {"winner_flop": Flop(counts[0] or 0), "flash_flop": Flop(counts[1] or 0)}
+    winner, flash = counts[0] or 0, counts[1] or 0
+    same = abs(winner - flash) <= MINIMUM_EFFECT * max(winner, flash)
+    return {"winner_flop": Flop(winner), "flash_flop": Flop(flash), "amount": ": the same amount, so that is not what makes the difference" if same else ""}
 
 
 def _other_winners(facts: RunFacts, quantity: Quantity) -> dict[str, object]:
