@@ -47,10 +47,3 @@ PEAKS: dict[str, Peaks] = {
 def peaks(device: DeviceRecord) -> Peaks | None:
     """The datasheet's rates, or `None` for an unknown name or a slice of a device (MIG)."""
     return None if device.mig_profile else PEAKS.get(device.name)
-
-
-def native_bfloat16(device: DeviceRecord) -> bool:
-    """Whether the device computes bf16 in hardware: compute capability 8.0 and later; elsewhere assumed."""
-    if device.kind != "cuda" or not device.compute_capability:
-        return True
-    return int(device.compute_capability.split(".")[0]) >= 8

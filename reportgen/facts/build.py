@@ -12,7 +12,6 @@ from ..patterns import bytes_model, roles
 from ..run import Run, VariantRun
 from ..statistics import Estimate
 from ..trace import Activity, Forward, Trace
-from ..workload import Workload
 from . import counters
 from .caveats import CLOCK_AGREEMENT, clock_spread, run_caveats
 from .model import ActivityFacts, OpFacts, RunFacts, VariantFacts

@@ -94,7 +94,7 @@ class Chart:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What a finding shows of one run. `intro` sentences come before, tables in order, then charts."""
+    """What a finding shows of one run: tables and charts, in order."""
 
     tables: tuple[Table, ...] = ()
     charts: tuple[Chart, ...] = ()
@@ -119,6 +119,11 @@ class Finding:
         return f"findings/{self.slug}.md.j2"
 
 
+def said(causes: tuple[Because, ...], args: Mapping[str, Any]) -> tuple[str, ...]:
+    """The sentences whose fact is there."""
+    return tuple(fill(cause.sentence, args) for cause in causes if args.get(cause.needs) not in (None, False, (), ""))
+
+
 def evaluate(claim: Claim, facts: RunFacts) -> Outcome:
     """Runs a claim's rule and fills the sentences of the case it picked.
 
@@ -128,12 +133,8 @@ def evaluate(claim: Claim, facts: RunFacts) -> Outcome:
     decision = claim.rule(facts)
     case = claim.cases[decision.case]
     args = decision.args
-
-    def said(causes: tuple[Because, ...]) -> tuple[str, ...]:
-        return tuple(fill(cause.sentence, args) for cause in causes if args.get(cause.needs) not in (None, False, (), ""))
-
-    advice = fill(case.advice, args) if isinstance(case.advice, str) else " ".join(said(case.advice))
-    return Outcome(claim.id, case.verdict, decision.case, fill(case.headline, args), said(case.because), said(case.caveats), advice, args)
+    advice = fill(case.advice, args) if isinstance(case.advice, str) else " ".join(said(case.advice, args))
+    return Outcome(claim.id, case.verdict, decision.case, fill(case.headline, args), said(case.because, args), said(case.caveats, args), advice, args)
 
 
 class _Formatter(string.Formatter):

@@ -9,7 +9,7 @@ from ..tables import Code, Table, code, columns
 from ..units import Bytes, Count, Flop, FlopPerSecond, Percent, Ratio, Seconds, listed, plural
 from .base import NOT_RECORDED, UNAVAILABLE, Because, Case, Chart, Claim, Decision, Evidence, Finding, decide, missing_variant, not_measurable, not_recorded
 from .bounds import matmul_ceilings
-from .one_kernel import NO_TRACE, OTHER_SHAPE, in_tf32, matrix_unit, other_workload, software, tensor_cores, tf32_setting, unread
+from .one_kernel import NO_TRACE, OTHER_SHAPE, matrix_unit, other_workload, software, tensor_cores, tf32_setting, unread
 from .steps import share, total
 
 PAIR = ("naive_inplace", "sdpa_math")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from .shapes import INFERRED, UNKNOWN, KernelName, Part, TensorCores, architecture, shorten, unknown_part
+from .shapes import INFERRED, KernelName, Part, TensorCores, architecture, shorten, unknown_part
 
 FLASH = "PyTorch source, aten/src/ATen/native/transformers/cuda/flash_attn"
 EFFICIENT = "PyTorch source, aten/src/ATen/native/transformers/cuda/mem_eff_attention"

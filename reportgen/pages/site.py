@@ -10,7 +10,6 @@ import variants
 from .. import charts
 from ..facts import RunFacts, VariantFacts
 from ..findings.base import Chart, Evidence, Finding, Outcome, evaluate
-COMMAND = "make render"
 MARKER = "<!-- Generated from the recorded runs by `make render`: edit the templates or record a run, never this file. -->"
 SVG_MARKER = "<!-- Generated from the recorded runs by `make render`. -->"
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Callable, Mapping
 
 from ..facts import RunFacts, VariantFacts
-from ..findings.base import Because, Decision, Evidence, decide, fill
+from ..findings.base import Because, Decision, Evidence, decide, fill, said
 from ..units import BytesPerSecond, Percent, Seconds
 
 __all__ = ["Answer", "Answered", "Because", "Decision", "Evidence", "Question", "Reading", "answer", "decide", "percent", "ran", "rate", "time"]
@@ -73,10 +73,7 @@ def answer(question: Question, facts: RunFacts) -> Answered:
     decision = question.rule(facts)
     chosen, args = question.answers[decision.case], decision.args
 
-    def said(causes: tuple[Because, ...]) -> tuple[str, ...]:
-        return tuple(fill(cause.sentence, args) for cause in causes if args.get(cause.needs) not in (None, False, (), ""))
-
-    return Answered(question.id, decision.case, fill(chosen.sentence, args), said(chosen.because), said(chosen.caveats), args)
+    return Answered(question.id, decision.case, fill(chosen.sentence, args), said(chosen.because, args), said(chosen.caveats, args), args)
 
 
 def ran(facts: RunFacts) -> list[VariantFacts]:
