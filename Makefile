@@ -66,10 +66,10 @@ check: ## are the committed pages exactly what the committed runs render to?
 test: ## all tests: those of the pages without torch, then those of the capture with it
 	@$(CAPTURE) && pages=$$($(ENVIRONMENTS) pages) && tools=$$($(ENVIRONMENTS) test-tools) && \
 	CAPTURE_PYTHON="$$capture" "$$pages" -E -m pytest -n $(JOBS) --dist loadfile $(ARGS) tests && \
-	PYTHONPATH="$$tools$${PYTHONPATH:+:$$PYTHONPATH}" "$$capture" -m pytest $(ARGS) $$(grep -l 'importorskip("torch")' tests/test_*.py)
+	PYTHONPATH="$$tools$${PYTHONPATH:+:$$PYTHONPATH}" "$$capture" -m pytest $(ARGS) $$(grep -rl --include="test_*.py" 'importorskip("torch")' tests)
 
 golden: ## write the golden pages of the tests anew, after a wanted change; read their diff
-	@pages=$$($(ENVIRONMENTS) pages) && UPDATE_GOLDEN=1 "$$pages" -E -m pytest -q -k golden tests/test_pages.py
+	@pages=$$($(ENVIRONMENTS) pages) && UPDATE_GOLDEN=1 "$$pages" -E -m pytest -q -k golden tests/pages/test_pages.py
 
 bench: ## time our own steps (ARGS=--report: a whole report on the CPU as well)
 	@$(CAPTURE) && pages=$$($(ENVIRONMENTS) pages) && CAPTURE_PYTHON="$$capture" "$$pages" -E -m benchmarks $(ARGS)

@@ -22,12 +22,13 @@ from pathlib import Path
 from statistics import median
 from typing import Callable, Mapping, Sequence
 
-from reportgen import facts, findings, pages, publish, run, trace
+from reportgen import analysis as facts, findings, pages, run, trace
+from reportgen.pages import publish
 from reportgen.errors import ReportError
-from reportgen.layout import Layout
+from reportgen.run.layout import Layout
 from reportgen.run import Run
-from reportgen.tables import Table, columns, markdown
-from reportgen.units import Ratio, Seconds
+from reportgen.saying.tables import Table, columns, markdown
+from reportgen.saying.units import Ratio, Seconds
 
 ROOT = Path(__file__).resolve().parent.parent
 FLOOR = "unpack and parse JSON"

@@ -29,12 +29,12 @@ from statistics import median
 from typing import Any
 
 from builder_devices import DEVICES
-from reportgen import kernel_names, occupancy
-from reportgen.facts import SIX, ActivityFacts, OpFacts, RunFacts, VariantFacts
+from reportgen.hardware import kernel_names, occupancy
+from reportgen.analysis import SIX, ActivityFacts, OpFacts, RunFacts, VariantFacts
 from reportgen.run import Ceilings, DeviceRecord, MaskedRow, Training
-from reportgen.statistics import Estimate
+from reportgen.numbers.statistics import Estimate
 from reportgen.trace import Integrity
-from reportgen.workload import PRESETS
+from reportgen.run.workload import PRESETS
 
 US = 1e-6
 MIB = 2**20

@@ -10,9 +10,9 @@ import importlib
 from pathlib import Path
 from typing import Any
 
-from reportgen.facts import RunFacts
+from reportgen.analysis import RunFacts
 from reportgen.findings import claims
-from reportgen.findings.base import Outcome, evaluate
+from reportgen.questions.model import Outcome, evaluate
 
 CLAIMS = {claim.id: claim for claim in claims()}
 
@@ -25,7 +25,7 @@ def outcome(claim: str, run: RunFacts) -> Outcome:
 def together(table: str) -> dict[Any, Any]:
     """The dictionaries called `table` of all the test files as one. Every file has one; no key stands in two of them."""
     found: dict[Any, Any] = {}
-    for file in sorted(Path(__file__).parent.glob("test_findings_*.py")):
+    for file in sorted((Path(__file__).parent / "findings").glob("test_findings_*.py")):
         own = getattr(importlib.import_module(file.stem), table)
         twice = found.keys() & own.keys()
         if twice:

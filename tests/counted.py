@@ -16,7 +16,7 @@ from typing import Any, Callable, Sequence
 from builders import facts
 from reportgen import run as run_room
 from reportgen.capture import counter_report
-from reportgen.facts import RunFacts, counters
+from reportgen.analysis import RunFacts, counters
 from run_builder import record
 
 TABLE = Path(__file__).parent / "data" / "ncu_h200_raw.csv"

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from statistics import median
 from typing import Any, Callable, Iterator
 
-from ..workload import Workload
+from ..run.workload import Workload
 from . import operands
 
 CACHES_COPIED = 20

@@ -12,7 +12,7 @@ import json
 import sys
 from typing import Sequence
 
-from ..workload import Workload
+from ..run.workload import Workload
 from . import operands
 from .counter_report import RANGE_PREFIX
 from .refusal import listening

@@ -18,7 +18,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, Sequence
 
-from ..workload import Workload
+from ..run.workload import Workload
 from . import counter_report, libraries, operands
 
 METRICS = (

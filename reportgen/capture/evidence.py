@@ -12,7 +12,7 @@ from typing import Any, Callable
 
 import variants as variant_room
 
-from ..workload import ARTICLE, PRESETS, Workload
+from ..run.workload import ARTICLE, PRESETS, Workload
 from . import ceilings, counters, environment, memory, numerics, nvml, operands, probes, profiling, rounds, training
 from .processes import Report
 from .refusal import listening

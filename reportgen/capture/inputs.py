@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any
 
-from ..workload import Workload
+from ..run.workload import Workload
 from . import operands
 
 CACHES_OVERRUN = 4

@@ -7,7 +7,7 @@ from typing import Any
 
 from variants import reference
 
-from ..workload import Workload
+from ..run.workload import Workload
 from . import operands
 from .refusal import listening
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import ctypes
 from typing import Any, Callable
 
-from ..workload import Workload
+from ..run.workload import Workload
 from . import libraries, operands, training
 
 SIZES = {"occupancy_probe_16_kib": 16 * 1024, "occupancy_probe_52_kib": 52 * 1024}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..workload import Workload
+from ..run.workload import Workload
 from . import numerics, occupancy_probe, operands
 from .refusal import listening
 

@@ -10,7 +10,7 @@ from typing import Any
 from variants import Variant
 
 from ..trace import FORWARD
-from ..workload import Workload
+from ..run.workload import Workload
 from . import operands
 
 WAIT, WARM_UP, ACTIVE = 1, 1, 6

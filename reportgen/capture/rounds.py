@@ -14,7 +14,7 @@ from typing import Any, Iterator, Sequence
 import variants as variant_room
 from variants import Variant
 
-from ..workload import Workload
+from ..run.workload import Workload
 from . import inputs, nvml, timing
 from .processes import Report
 from .refusal import listening

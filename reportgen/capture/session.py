@@ -13,8 +13,8 @@ import variants as variant_room
 
 from .. import __version__, run
 from ..errors import CaptureFailed, DeviceUnavailable
-from ..statistics import PROCESSES
-from ..workload import Workload, altered
+from ..numbers.statistics import PROCESSES
+from ..run.workload import Workload, altered
 from . import assemble, evidence, limits, operands, processes, refusal, rounds
 from .processes import ChildFailed
 from .progress import Progress, Silent

@@ -6,7 +6,7 @@ import time
 from statistics import median
 from typing import Any, Callable
 
-from ..workload import Workload
+from ..run.workload import Workload
 from . import memory, operands
 from .refusal import listening
 

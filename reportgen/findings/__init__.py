@@ -6,7 +6,7 @@ A finding is one file with its claims, cases and evidence, one template below
 
 from __future__ import annotations
 
-from ..facts import RunFacts
+from ..analysis import RunFacts
 from . import (
     cpu_bill,
     cudnn_kernel,
@@ -23,7 +23,7 @@ from . import (
     safe_softmax,
     saving_per_layer,
 )
-from .base import Claim, Finding, Outcome, evaluate
+from ..questions.model import Claim, Finding, Outcome, evaluate
 
 FINDINGS: tuple[Finding, ...] = (
     hidden_memcpy.FINDING,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Sequence
 
-from ..facts import VariantFacts
-from ..statistics import Estimate
-from ..units import Seconds
-from .base import Chart
+from ..analysis import VariantFacts
+from ..numbers.statistics import Estimate
+from ..saying.units import Seconds
+from ..questions.model import Chart
 
 
 def time_bars(name: str, shown: Sequence[tuple[VariantFacts, Estimate | None]], what: str, caption: str,

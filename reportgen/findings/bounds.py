@@ -6,11 +6,11 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Literal, Sequence
 
-from ..facts import ActivityFacts, RunFacts, VariantFacts
-from ..facts.traffic import activity_dram_bytes, forward_traffic
+from ..analysis import ActivityFacts, RunFacts, VariantFacts
+from ..analysis.traffic import activity_dram_bytes, forward_traffic
 from ..run import Ceilings
-from ..units import Bytes, Percent, listed
-from .base import Case, Decision, decide, not_measurable
+from ..saying.units import Bytes, Percent, listed
+from ..questions.model import Case, Decision, decide, not_measurable
 from .one_kernel import in_tf32, tensor_cores
 
 ENOUGH = 0.60

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Sequence
 
-from ..facts import ActivityFacts, VariantFacts
-from ..facts.traffic import activity_dram_bytes, forward_traffic
-from ..units import Bytes, Percent, listed
-from .base import Because
+from ..analysis import ActivityFacts, VariantFacts
+from ..analysis.traffic import activity_dram_bytes, forward_traffic
+from ..saying.units import Bytes, Percent, listed
+from ..questions.model import Because
 from .bounds import AGREEMENT, WORTH_NAMING, Bound, apart, counted_share, percent, requested
 
 LIMIT = Percent(100 * AGREEMENT)

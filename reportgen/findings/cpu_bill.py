@@ -4,13 +4,25 @@ from __future__ import annotations
 
 from itertools import combinations
 
-from .. import published
-from ..facts import FUSED, SIX, RunFacts, VariantFacts
-from ..statistics import Estimate, compare
-from ..tables import Table, columns
-from ..units import Count, Percent, Ratio, Seconds, extent, listed
+from ..analysis import published
+from ..analysis import FUSED, SIX, RunFacts, VariantFacts
+from ..numbers.statistics import Estimate, compare
+from ..saying.tables import Table, columns
+from ..saying.units import Count, Percent, Ratio, Seconds, extent, listed
 from .bar_charts import time_bars
-from .base import NOT_RECORDED, UNAVAILABLE, Because, Case, Claim, Decision, Evidence, Finding, decide, missing_variant, not_recorded
+from ..questions.model import (
+    NOT_RECORDED,
+    UNAVAILABLE,
+    Because,
+    Case,
+    Claim,
+    Decision,
+    Evidence,
+    Finding,
+    decide,
+    missing_variant,
+    not_recorded,
+)
 from .one_kernel import OTHER_SHAPE, other_workload, software
 from .rankings import interval, measured, order, ranges, said, standing, time_of
 

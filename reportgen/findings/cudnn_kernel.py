@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
-from .. import published
-from ..facts import FUSED, RunFacts, VariantFacts
-from ..tables import Table, columns
-from ..units import Count, plural
+from ..analysis import published
+from ..analysis import FUSED, RunFacts, VariantFacts
+from ..saying.tables import Table, columns
+from ..saying.units import Count, plural
 from .bar_charts import number_bars
-from .base import NOT_RECORDED, UNAVAILABLE, Because, Case, Chart, Claim, Decision, Evidence, Finding, decide, missing_variant, not_measurable, not_recorded
+from ..questions.model import (
+    NOT_RECORDED,
+    UNAVAILABLE,
+    Because,
+    Case,
+    Chart,
+    Claim,
+    Decision,
+    Evidence,
+    Finding,
+    decide,
+    missing_variant,
+    not_measurable,
+    not_recorded,
+)
 from .one_kernel import NO_TRACE, OTHER_SHAPE, activity_table, kernel_args, main_kernel, other_workload, parts_table, software, unread
 
 GENERATED = "cudnn_generated"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from .. import published
-from ..facts import SIX, ActivityFacts, RunFacts
-from ..facts.counters import occupancy_disagrees
-from ..units import Bytes, Percent, listed
-from .base import OTHER_WORKLOAD, Because, Case, Claim, Decision, Finding, decide, missing_variant, not_measurable
+from ..analysis import published
+from ..analysis import SIX, ActivityFacts, RunFacts
+from ..analysis.counters import occupancy_disagrees
+from ..saying.units import Bytes, Percent, listed
+from ..questions.model import OTHER_WORKLOAD, Because, Case, Claim, Decision, Finding, decide, missing_variant, not_measurable
 from .cudnn_launch_evidence import evidence
 from .flash_occupancy import residency_args
 from .launches import LIBRARY_APIS, group_words, library_launches

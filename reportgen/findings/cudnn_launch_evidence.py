@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ..facts import SIX, RunFacts
-from ..tables import Code, Table, columns
-from ..units import Bytes, Count, Percent
+from ..analysis import SIX, RunFacts
+from ..saying.tables import Code, Table, columns
+from ..saying.units import Bytes, Count, Percent
 from .bar_charts import number_bars
-from .base import Chart, Evidence
+from ..questions.model import Chart, Evidence
 from .launches import LIBRARY_APIS, Launches, library_launches
 from .one_kernel import main_kernel
 from .residency import DEFAULT_LIMIT, steps_table

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..facts import SIX, RunFacts
-from ..units import plural
-from .base import Because, Case, Chart, Claim, Decision, Evidence, Finding, decide, not_measurable
+from ..analysis import SIX, RunFacts
+from ..saying.units import plural
+from ..questions.model import Because, Case, Chart, Claim, Decision, Evidence, Finding, decide, not_measurable
 from .one_kernel import (
     NO_TRACE,
     OTHER_SHAPE,

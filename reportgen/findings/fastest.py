@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
-from ..facts import SIX, ActivityFacts, RunFacts, VariantFacts
-from ..statistics import MINIMUM_EFFECT, Estimate, compare
-from ..tables import code
-from ..units import Flop, Ratio, Seconds, extent, listed, significant
-from .base import NOT_RECORDED, UNAVAILABLE, Because, Case, Claim, Decision, Finding, decide, missing_variant, not_measurable, not_recorded
+from ..analysis import SIX, ActivityFacts, RunFacts, VariantFacts
+from ..numbers.statistics import MINIMUM_EFFECT, Estimate, compare
+from ..saying.tables import code
+from ..saying.units import Flop, Ratio, Seconds, extent, listed, significant
+from ..questions.model import (
+    NOT_RECORDED,
+    UNAVAILABLE,
+    Because,
+    Case,
+    Claim,
+    Decision,
+    Finding,
+    decide,
+    missing_variant,
+    not_measurable,
+    not_recorded,
+)
 from .fastest_evidence import evidence
 from .one_kernel import OTHER_SHAPE, main_kernel, other_workload, software
 from .pinning import BACKENDS, PIN_CASES, pin_rule

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from .. import published
-from ..facts import SIX, RunFacts, VariantFacts
-from ..tables import Code, Table, columns
-from ..units import Ratio, Seconds
+from ..analysis import published
+from ..analysis import SIX, RunFacts, VariantFacts
+from ..saying.tables import Code, Table, columns
+from ..saying.units import Ratio, Seconds
 from .bar_charts import time_bars
-from .base import Chart, Evidence, refusal
+from ..questions.model import Chart, Evidence, refusal
 from .pinning import OWN_OPS, own_op
 from .rankings import Quantity, deciding, interval, measured, quickest, time_of
 

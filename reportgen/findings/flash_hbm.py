@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
-from ..facts import RunFacts
-from ..facts.traffic import Traffic, forward_traffic, why_no_ratio
-from ..units import Bytes, Count, Percent, Seconds, listed
-from .base import UNAVAILABLE, Because, Case, Claim, Decision, Finding, decide, missing_variant, not_measurable
-from .bounds import CACHE_CASES, ENOUGH, NEAR, WORDS, Bound, Limit, bounds, cached, counted_share, largest, near_the_line, percent, requested, shares
+from ..analysis import RunFacts
+from ..analysis.traffic import Traffic, forward_traffic, why_no_ratio
+from ..saying.units import Bytes, Count, Percent, Seconds, listed
+from ..questions.model import UNAVAILABLE, Because, Case, Claim, Decision, Finding, decide, missing_variant, not_measurable
+from .bounds import (
+    CACHE_CASES,
+    ENOUGH,
+    NEAR,
+    WORDS,
+    Bound,
+    Limit,
+    bounds,
+    cached,
+    counted_share,
+    largest,
+    near_the_line,
+    percent,
+    requested,
+    shares,
+)
 from .counted_bytes import COUNTED, ON_THE_LINE, counted_args
 from .flash_hbm_evidence import evidence
 from .one_kernel import NO_TRACE, OTHER_SHAPE, kernel_args, main_kernel, other_workload, software, unread

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ..facts import SIX, RunFacts, VariantFacts
-from ..facts.traffic import OPERANDS_BEYOND_CACHE, activity_dram_bytes, dram_bytes, operand_ratio, why_no_ratio
+from ..analysis import SIX, RunFacts, VariantFacts
+from ..analysis.traffic import OPERANDS_BEYOND_CACHE, activity_dram_bytes, dram_bytes, operand_ratio, why_no_ratio
 from ..run import Ceilings
-from ..tables import Table, columns
-from ..units import Bytes, BytesPerSecond, FlopPerSecond, Percent, Ratio, Seconds
-from .base import Chart, Evidence
+from ..saying.tables import Table, columns
+from ..saying.units import Bytes, BytesPerSecond, FlopPerSecond, Percent, Ratio, Seconds
+from ..questions.model import Chart, Evidence
 from .bounds import AGREEMENT, ENOUGH, WORDS, Bound, bounds, limits_told, percent, requested, shares
 from .one_kernel import in_tf32, parts_table
 

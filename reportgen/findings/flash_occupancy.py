@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from math import prod
 
-from .. import published
-from ..facts import FUSED, ActivityFacts, RunFacts
-from ..units import Bytes, Count, Percent, Seconds, listed, plural
+from ..analysis import published
+from ..analysis import FUSED, ActivityFacts, RunFacts
+from ..saying.units import Bytes, Count, Percent, Seconds, listed, plural
 from .bar_charts import number_bars
-from .base import OTHER_WORKLOAD, Because, Case, Chart, Claim, Decision, Evidence, Finding, decide, not_measurable
+from ..questions.model import OTHER_WORKLOAD, Because, Case, Chart, Claim, Decision, Evidence, Finding, decide, not_measurable
 from .one_kernel import NO_TRACE, main_kernel, other_workload, software, unread
 from .residency import ABOUT, DEFAULT_LIMIT, NO_ARITHMETIC, achieved, check, kernels_table, steps_table
 

@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
-from ..facts import ActivityFacts, RunFacts, VariantFacts
-from ..statistics import MAGNITUDE_TOLERANCE, compare
-from ..units import Bytes, BytesPerSecond, Count, Percent, Ratio, Seconds, difference, listed, plural
-from .base import NO_GPU_LANE, NOT_RECORDED, UNAVAILABLE, Because, Case, Claim, Decision, Finding, decide, missing_variant, not_measurable, not_recorded
+from ..analysis import ActivityFacts, RunFacts, VariantFacts
+from ..numbers.statistics import MAGNITUDE_TOLERANCE, compare
+from ..saying.units import Bytes, BytesPerSecond, Count, Percent, Ratio, Seconds, difference, listed, plural
+from ..questions.model import (
+    NO_GPU_LANE,
+    NOT_RECORDED,
+    UNAVAILABLE,
+    Because,
+    Case,
+    Claim,
+    Decision,
+    Finding,
+    decide,
+    missing_variant,
+    not_measurable,
+    not_recorded,
+)
 from .hidden_memcpy_evidence import evidence
 from .inplace import AUTOGRAD_CASES, BOTH, IN_PLACE, MEMORY_CASES, OPS_CASES, autograd_rule, memory_rule, ops_rule
 from .masking import copied, hidden_copies, masking_copies

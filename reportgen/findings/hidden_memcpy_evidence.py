@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import published
-from ..facts import RunFacts, VariantFacts
-from ..tables import Code, Table, columns
-from ..units import Bytes, BytesPerSecond, Count, Percent, Seconds, difference
+from ..analysis import published
+from ..analysis import RunFacts, VariantFacts
+from ..saying.tables import Code, Table, columns
+from ..saying.units import Bytes, BytesPerSecond, Count, Percent, Seconds, difference
 from .bar_charts import time_bars
-from .base import Chart, Evidence
+from ..questions.model import Chart, Evidence
 from .masking import copied, hidden_copies, mask_ops, masking
 from .steps import stacked_roles
 

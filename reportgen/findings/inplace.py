@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..facts import RunFacts
-from ..units import Bytes, Count, Seconds, listed, plural
-from .base import NOT_RECORDED, UNAVAILABLE, Because, Case, Decision, decide, missing_variant, not_measurable, not_recorded
+from ..analysis import RunFacts
+from ..saying.units import Bytes, Count, Seconds, listed, plural
+from ..questions.model import NOT_RECORDED, UNAVAILABLE, Because, Case, Decision, decide, missing_variant, not_measurable, not_recorded
 from .masking import mask_ops
 from .one_kernel import OTHER_SHAPE, other_workload, software
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Sequence
 
-from .. import published
-from ..facts import ActivityFacts, RunFacts
-from ..units import listed, plural
+from ..analysis import published
+from ..analysis import ActivityFacts, RunFacts
+from ..saying.units import listed, plural
 from .one_kernel import kernels
 
 LIBRARY_APIS = {"cudnn": published.of("sdpa_cudnn", "launch_api"), "others": published.of("sdpa_flash", "launch_api")}

@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
-from ..facts import ActivityFacts, RunFacts, VariantFacts
-from ..patterns import math_fallback, rebuilt_mask
-from ..tables import Code, Table, columns
-from ..units import Bytes, Count, Percent, Seconds, listed, plural
-from .base import NOT_RECORDED, UNAVAILABLE, Because, Case, Chart, Claim, Decision, Evidence, Finding, decide, missing_variant, not_measurable, not_recorded
+from ..analysis import ActivityFacts, RunFacts, VariantFacts
+from ..analysis.patterns import math_fallback, rebuilt_mask
+from ..saying.tables import Code, Table, columns
+from ..saying.units import Bytes, Count, Percent, Seconds, listed, plural
+from ..questions.model import (
+    NOT_RECORDED,
+    UNAVAILABLE,
+    Because,
+    Case,
+    Chart,
+    Claim,
+    Decision,
+    Evidence,
+    Finding,
+    decide,
+    missing_variant,
+    not_measurable,
+    not_recorded,
+)
 from .one_kernel import OTHER_SHAPE, other_workload, software
 from .steps import total
 

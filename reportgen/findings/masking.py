@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..facts import ActivityFacts, OpFacts, VariantFacts
-from ..patterns import hidden_copy
+from ..analysis import ActivityFacts, OpFacts, VariantFacts
+from ..analysis.patterns import hidden_copy
 
 _MASK_OPS = ("aten::masked_fill", "aten::masked_fill_")
 

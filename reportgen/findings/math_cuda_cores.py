@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
-from ..facts import ActivityFacts, RunFacts, VariantFacts
-from ..facts.traffic import activity_traffic, forward_traffic
-from ..patterns import math_fallback
-from ..tables import Code, Table, code, columns
-from ..units import Bytes, Count, Flop, FlopPerSecond, Percent, Ratio, Seconds, listed, plural
-from .base import NOT_RECORDED, UNAVAILABLE, Because, Case, Chart, Claim, Decision, Evidence, Finding, decide, missing_variant, not_measurable, not_recorded
+from ..analysis import ActivityFacts, RunFacts, VariantFacts
+from ..analysis.traffic import activity_traffic, forward_traffic
+from ..analysis.patterns import math_fallback
+from ..saying.tables import Code, Table, code, columns
+from ..saying.units import Bytes, Count, Flop, FlopPerSecond, Percent, Ratio, Seconds, listed, plural
+from ..questions.model import (
+    NOT_RECORDED,
+    UNAVAILABLE,
+    Because,
+    Case,
+    Chart,
+    Claim,
+    Decision,
+    Evidence,
+    Finding,
+    decide,
+    missing_variant,
+    not_measurable,
+    not_recorded,
+)
 from .bounds import matmul_ceilings
 from .one_kernel import NO_TRACE, OTHER_SHAPE, matrix_unit, other_workload, software, tensor_cores, tf32_setting, unread
 from .steps import share, total

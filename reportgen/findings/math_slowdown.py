@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
-from .. import published
-from ..facts import RunFacts, VariantFacts
-from ..statistics import Estimate, compare, magnitude
-from ..tables import Table, columns
-from ..units import Count, Percent, Ratio, Seconds, listed, plural
-from ..workload import ARTICLE
+from ..analysis import published
+from ..analysis import RunFacts, VariantFacts
+from ..numbers.statistics import Estimate, compare, magnitude
+from ..saying.tables import Table, columns
+from ..saying.units import Count, Percent, Ratio, Seconds, listed, plural
+from ..run.workload import ARTICLE
 from .bar_charts import time_bars
-from .base import NOT_RECORDED, OTHER_WORKLOAD, UNAVAILABLE, Because, Case, Claim, Decision, Evidence, Finding, decide, missing_variant, not_measurable, not_recorded
+from ..questions.model import (
+    NOT_RECORDED,
+    OTHER_WORKLOAD,
+    UNAVAILABLE,
+    Because,
+    Case,
+    Claim,
+    Decision,
+    Evidence,
+    Finding,
+    decide,
+    missing_variant,
+    not_measurable,
+    not_recorded,
+)
 from .one_kernel import NO_TRACE, OTHER_SHAPE, beside, other_workload, software, tf32_setting, unread
 from .steps import share, stacked_roles, steps_table, total
 

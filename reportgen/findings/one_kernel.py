@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
-from .. import published
-from ..facts import ActivityFacts, RunFacts, VariantFacts
-from ..tables import Code, Table, code, columns
-from ..units import Bytes, Count, Seconds, listed, plural
-from ..workload import ARTICLE
-from .base import NO_GPU_LANE, NOT_RECORDED, UNAVAILABLE, Because, Case, Decision, decide, missing_variant, not_recorded
+from ..analysis import published
+from ..analysis import ActivityFacts, RunFacts, VariantFacts
+from ..saying.tables import Code, Table, code, columns
+from ..saying.units import Bytes, Count, Seconds, listed, plural
+from ..run.workload import ARTICLE
+from ..questions.model import NO_GPU_LANE, NOT_RECORDED, UNAVAILABLE, Because, Case, Decision, decide, missing_variant, not_recorded
 
 LIBRARIES = {"torch": "torch", "cudnn": "cuDNN", "cublas": "cuBLAS", "cuda": "CUDA"}
 NO_TRACE: dict[str, Case] = {**UNAVAILABLE, **NO_GPU_LANE, **NOT_RECORDED}

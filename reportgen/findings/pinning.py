@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..facts import RunFacts, VariantFacts
-from ..units import listed, plural
-from .base import NOT_RECORDED, Because, Case, Decision, decide, not_measurable, not_recorded, refusal
+from ..analysis import RunFacts, VariantFacts
+from ..saying.units import listed, plural
+from ..questions.model import NOT_RECORDED, Because, Case, Decision, decide, not_measurable, not_recorded, refusal
 from .one_kernel import OTHER_SHAPE, other_workload, software
 
 OWN_OPS: dict[str, tuple[str, ...]] = {

@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
-from ..facts import ActivityFacts, RunFacts, VariantFacts
-from ..patterns import predictions
-from ..tables import Code, Table, columns
-from ..units import Count, Seconds, listed, plural
-from .base import NO_GPU_LANE, NOT_RECORDED, Because, Case, Chart, Claim, Decision, Evidence, Finding, decide, not_measurable, not_recorded
+from ..analysis import ActivityFacts, RunFacts, VariantFacts
+from ..analysis.patterns import predictions
+from ..saying.tables import Code, Table, columns
+from ..saying.units import Count, Seconds, listed, plural
+from ..questions.model import (
+    NO_GPU_LANE,
+    NOT_RECORDED,
+    Because,
+    Case,
+    Chart,
+    Claim,
+    Decision,
+    Evidence,
+    Finding,
+    decide,
+    not_measurable,
+    not_recorded,
+)
 from .one_kernel import OTHER_SHAPE, other_workload, software
 
 _ADVICE = "Write down what you expect before you open a trace of your own: how many activities, in which order, which one takes longest. Then look only at the lines that differ."

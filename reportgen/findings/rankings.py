@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, Sequence
 
-from ..facts import RunFacts, VariantFacts
-from ..statistics import Estimate, compare
-from ..units import Seconds, extent, listed
+from ..analysis import RunFacts, VariantFacts
+from ..numbers.statistics import Estimate, compare
+from ..saying.units import Seconds, extent, listed
 
 Quantity = Literal["gpu_time", "gpu_time_cold", "wall_time", "host_time", "profiled_host_time", "first_call", "first_call_new_shape"]
 

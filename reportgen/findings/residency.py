@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from .. import published
-from ..arch_limits import DEFAULT_SHARED_MEMORY
-from ..facts import ActivityFacts, RunFacts, VariantFacts
-from ..facts.counters import OCCUPANCY_POINTS, occupancy_disagrees
-from ..tables import Code, Table, columns
-from ..units import Bytes, Count, Percent, listed
-from .base import Case, not_measurable
+from ..analysis import published
+from ..hardware.arch_limits import DEFAULT_SHARED_MEMORY
+from ..analysis import ActivityFacts, RunFacts, VariantFacts
+from ..analysis.counters import OCCUPANCY_POINTS, occupancy_disagrees
+from ..saying.tables import Code, Table, columns
+from ..saying.units import Bytes, Count, Percent, listed
+from ..questions.model import Case, not_measurable
 from .one_kernel import kernels
 
 DEFAULT_LIMIT = DEFAULT_SHARED_MEMORY

@@ -4,11 +4,26 @@ from __future__ import annotations
 
 import re
 
-from ..facts import ActivityFacts, RunFacts, VariantFacts
-from ..statistics import MINIMUM_EFFECT
-from ..tables import Code, Table, columns
-from ..units import Count, Percent, Ratio, Seconds, listed, plural, significant
-from .base import NOT_RECORDED, UNAVAILABLE, Because, Case, Chart, Claim, Decision, Evidence, Finding, decide, missing_variant, not_measurable, not_recorded, refusal
+from ..analysis import ActivityFacts, RunFacts, VariantFacts
+from ..numbers.statistics import MINIMUM_EFFECT
+from ..saying.tables import Code, Table, columns
+from ..saying.units import Count, Percent, Ratio, Seconds, listed, plural, significant
+from ..questions.model import (
+    NOT_RECORDED,
+    UNAVAILABLE,
+    Because,
+    Case,
+    Chart,
+    Claim,
+    Decision,
+    Evidence,
+    Finding,
+    decide,
+    missing_variant,
+    not_measurable,
+    not_recorded,
+    refusal,
+)
 from .one_kernel import OTHER_SHAPE, other_workload, software, tf32_setting
 from .steps import share, total
 

@@ -4,11 +4,25 @@ from __future__ import annotations
 
 from typing import Any, Mapping
 
-from ..facts import RunFacts
-from ..statistics import MAGNITUDE_TOLERANCE, Estimate, compare, magnitude
-from ..tables import Table, columns
-from ..units import Count, Percent, Ratio, Seconds, difference, plural
-from .base import NO_GPU_LANE, NOT_RECORDED, UNAVAILABLE, Because, Case, Chart, Claim, Decision, Evidence, Finding, decide, not_measurable, not_recorded
+from ..analysis import RunFacts
+from ..numbers.statistics import MAGNITUDE_TOLERANCE, Estimate, compare, magnitude
+from ..saying.tables import Table, columns
+from ..saying.units import Count, Percent, Ratio, Seconds, difference, plural
+from ..questions.model import (
+    NO_GPU_LANE,
+    NOT_RECORDED,
+    UNAVAILABLE,
+    Because,
+    Case,
+    Chart,
+    Claim,
+    Decision,
+    Evidence,
+    Finding,
+    decide,
+    not_measurable,
+    not_recorded,
+)
 from .masking import hidden_copies
 from .one_kernel import OTHER_SHAPE, other_workload, unread
 

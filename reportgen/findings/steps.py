@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Sequence
 
-from ..facts import ActivityFacts, VariantFacts
-from ..tables import Code, Table, columns
-from ..units import Bytes, Count, Percent, Seconds
-from .base import Chart
+from ..analysis import ActivityFacts, VariantFacts
+from ..saying.tables import Code, Table, columns
+from ..saying.units import Bytes, Count, Percent, Seconds
+from ..questions.model import Chart
 
 
 def share(part: float, whole: float) -> Percent:

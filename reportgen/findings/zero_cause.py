@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Mapping
 
-from ..facts import ActivityFacts, RunFacts
-from ..tables import code
-from ..units import Bytes, Percent, listed
-from .base import Because, Case, Decision, decide, not_measurable
+from ..analysis import ActivityFacts, RunFacts
+from ..saying.tables import code
+from ..saying.units import Bytes, Percent, listed
+from ..questions.model import Because, Case, Decision, decide, not_measurable
 from .launches import is_driver_call, is_runtime_call
 from .one_kernel import NO_TRACE, kernels, main_kernel, software, unread
 from .residency import DEFAULT_LIMIT, fills

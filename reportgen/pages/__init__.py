@@ -6,9 +6,9 @@ import shutil
 from pathlib import Path
 from typing import Sequence
 
-from .. import facts as facts_room
-from ..facts import RunFacts
-from ..findings.base import Finding
+from .. import analysis as facts_room
+from ..analysis import RunFacts
+from ..questions.model import Finding
 from ..run import Run
 from ..readings import READINGS
 from . import compare, device, finding, front, names, navigation, reading, site, tree, variant

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..facts import RunFacts
-from ..findings.base import VERDICTS, Verdict
-from ..tables import Link, Table, columns
-from ..units import listed, plural
+from ..analysis import RunFacts
+from ..questions.model import VERDICTS, Verdict
+from ..saying.tables import Link, Table, columns
+from ..saying.units import listed, plural
 from .cells import Badge, Linked, Lines, Sentence, said
 from .site import Site, device_name, root
 

@@ -6,10 +6,10 @@ import html
 import re
 from dataclasses import dataclass
 
-from ..findings.base import Outcome
-from ..statistics import Estimate
-from ..tables import code
-from ..units import MISSING, Seconds, significant
+from ..questions.model import Outcome
+from ..numbers.statistics import Estimate
+from ..saying.tables import code
+from ..saying.units import MISSING, Seconds, significant
 
 
 @dataclass(frozen=True)

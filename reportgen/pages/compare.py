@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
-from .. import published
-from ..facts import SIX, RunFacts, VariantFacts
-from ..tables import Link, Table, columns
-from ..units import Ratio, text
+from ..analysis import published
+from ..analysis import SIX, RunFacts, VariantFacts
+from ..saying.tables import Link, Table, columns
+from ..saying.units import Ratio, text
 from . import board
 from .cells import us
 from .environment import page

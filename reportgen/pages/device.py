@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Mapping
 
-from .. import noise
-from ..facts import RunFacts
+from ..run import noise
+from ..analysis import RunFacts
 from ..readings import COUNTING, answer
-from ..statistics import Estimate
-from ..tables import Code, Link, Table, columns
-from ..units import Bytes, BytesPerSecond, Count, FlopPerSecond, Percent, Seconds, significant
+from ..numbers.statistics import Estimate
+from ..saying.tables import Code, Link, Table, columns
+from ..saying.units import Bytes, BytesPerSecond, Count, FlopPerSecond, Percent, Seconds, significant
 from . import board, pictures, summaries
 from .cells import Sentence, signed
 from .environment import page

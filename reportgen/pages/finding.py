@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, replace
 
-from ..facts import RunFacts
-from ..findings.base import Chart, Claim, Finding, Outcome
-from ..tables import Link, Table, columns
+from ..analysis import RunFacts
+from ..questions.model import Chart, Claim, Finding, Outcome
+from ..saying.tables import Link, Table, columns
 from . import cells
 from .cells import Anchored, Badge, Lines, Sentence
 from .environment import page

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from .. import power
-from ..diff import example
-from ..facts import RunFacts, VariantFacts
+from ..numbers import power
+from ..review.diff import example
+from ..analysis import RunFacts, VariantFacts
 from ..findings.safe_softmax import about_the_mask
-from ..tables import Table, columns
+from ..saying.tables import Table, columns
 from . import board, glance, lead, pictures, summaries
 from .cells import error, sentence, signed, us
 from .environment import page

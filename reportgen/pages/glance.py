@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..facts import RunFacts, VariantFacts
-from ..tables import Table, columns
-from ..units import Ratio, listed, plural
+from ..analysis import RunFacts, VariantFacts
+from ..saying.tables import Table, columns
+from ..saying.units import Ratio, listed, plural
 from .cells import error, us
 from .lead import QUANTITIES, decisive, ranked
 from .summaries import variant_link, without_empty

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 
-from ..facts import SIX, RunFacts, VariantFacts
-from ..statistics import Estimate, compare
-from ..units import Ratio, Seconds, extent, listed
+from ..analysis import SIX, RunFacts, VariantFacts
+from ..numbers.statistics import Estimate, compare
+from ..saying.units import Ratio, Seconds, extent, listed
 from .site import Site, device_name, software
 from .summaries import fused_by_host_time
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..kernel_names import UNKNOWN, KernelName
-from ..tables import Code, Link, Table, code, columns
+from ..hardware.kernel_names import UNKNOWN, KernelName
+from ..saying.tables import Code, Link, Table, code, columns
 from .cells import Marked, Sentence
 from .environment import page
 from .site import Site

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from .. import published
-from ..facts import OpFacts, RunFacts, VariantFacts
-from ..findings.base import Chart
-from ..units import Seconds, listed, plural
+from ..analysis import published
+from ..analysis import OpFacts, RunFacts, VariantFacts
+from ..questions.model import Chart
+from ..saying.units import Seconds, listed, plural
 from .lead import QUANTITIES, decisive, fastest
 from .site import device_name
 from .summaries import published_workload

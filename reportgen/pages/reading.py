@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..facts import RunFacts
+from ..analysis import RunFacts
 from ..readings import COUNTING, READINGS, Answered, Reading, answer
-from ..tables import Link, Table, columns
+from ..saying.tables import Link, Table, columns
 from .cells import Anchored, Lines, Sentence
 from .environment import page
 from .site import Site, device_name

@@ -7,9 +7,9 @@ from typing import Any, Mapping, Sequence
 
 import variants
 
-from .. import charts
-from ..facts import RunFacts, VariantFacts
-from ..findings.base import Chart, Evidence, Finding, Outcome, evaluate
+from . import charts
+from ..analysis import RunFacts, VariantFacts
+from ..questions.model import Chart, Evidence, Finding, Outcome, evaluate
 MARKER = "<!-- Generated from the recorded runs by `make render`: edit the templates or record a run, never this file. -->"
 SVG_MARKER = "<!-- Generated from the recorded runs by `make render`. -->"
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from .. import published
-from ..facts import FUSED, ActivityFacts, RunFacts, VariantFacts
-from ..statistics import Estimate, compare
-from ..tables import Link, Table, columns
-from ..units import MISSING, Count, Percent, Ratio, Seconds, extent, listed
+from ..analysis import published
+from ..analysis import FUSED, ActivityFacts, RunFacts, VariantFacts
+from ..numbers.statistics import Estimate, compare
+from ..saying.tables import Link, Table, columns
+from ..saying.units import MISSING, Count, Percent, Ratio, Seconds, extent, listed
 from .cells import error, interval, ratio_interval, sentence, us
 from .site import RECORDED_BEFORE
 

@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 from typing import Mapping
 
-from ..noise import NOISE_FILE
+from ..run.noise import NOISE_FILE
 from ..run import RUN_FILE, Run
 from .site import MARKER, SVG_MARKER
 

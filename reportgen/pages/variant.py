@@ -6,9 +6,9 @@ import re
 
 import variants
 
-from ..facts import ActivityFacts, RunFacts, VariantFacts
-from ..tables import Code, Link, Table, columns
-from ..units import Percent, Seconds
+from ..analysis import ActivityFacts, RunFacts, VariantFacts
+from ..saying.tables import Code, Link, Table, columns
+from ..saying.units import Percent, Seconds
 from . import pictures, summaries
 from .cells import dims, us
 from .environment import page
@@ -45,7 +45,7 @@ def changed(name: str) -> str:
 
 def prediction(variant: VariantFacts) -> Table:
     """Prediction against trace, line by line."""
-    from ..patterns import predictions
+    from ..analysis.patterns import predictions
 
     rows = []
     for expected, seen in predictions.align(variant.prediction, variant.activities):

@@ -6,7 +6,7 @@ and one line in `READINGS`. Pages and `facts --json` show the same answers.
 
 from __future__ import annotations
 
-from ..facts import RunFacts
+from ..analysis import RunFacts
 from . import limits, roofline, square, three_ways, traffic
 from .base import Answered, Question, Reading, answer
 from .counting import COUNTING

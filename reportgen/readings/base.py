@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Callable, Mapping
 
-from ..facts import RunFacts, VariantFacts
-from ..findings.base import Because, Decision, Evidence, decide, fill, said
-from ..units import BytesPerSecond, Percent, Seconds
+from ..analysis import RunFacts, VariantFacts
+from ..questions.model import Because, Decision, Evidence, decide, fill, said
+from ..saying.units import BytesPerSecond, Percent, Seconds
 
 __all__ = ["Answer", "Answered", "Because", "Decision", "Evidence", "Question", "Reading", "answer", "decide", "percent", "ran", "rate", "time"]
 

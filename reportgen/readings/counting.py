@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..facts import RunFacts
-from ..facts.traffic import forward_traffic
-from ..units import listed
+from ..analysis import RunFacts
+from ..analysis.traffic import forward_traffic
+from ..saying.units import listed
 from .base import Answer, Decision, Question, decide, ran
 
 COUNTING_ANSWERS: dict[str, Answer] = {

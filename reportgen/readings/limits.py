@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .. import device
-from ..facts import FUSED, RunFacts, VariantFacts
-from ..facts.traffic import Best, best, forward_traffic, forward_work, needed_flop, why_no_ratio
-from ..findings.base import Chart, Evidence
+from ..hardware import peaks as device
+from ..analysis import FUSED, RunFacts, VariantFacts
+from ..analysis.traffic import Best, best, forward_traffic, forward_work, needed_flop, why_no_ratio
+from ..questions.model import Chart, Evidence
 from ..findings.bounds import ENOUGH, WORDS, Limit, bounds, limits_told, percent as share_text, shares
 from ..findings.one_kernel import in_tf32, main_kernel, tensor_cores
 from ..findings.residency import achieved
-from ..tables import Table, columns
-from ..units import Bytes, BytesPerSecond, Flop, FlopPerSecond, Percent, Ratio, Seconds, listed
+from ..saying.tables import Table, columns
+from ..saying.units import Bytes, BytesPerSecond, Flop, FlopPerSecond, Percent, Ratio, Seconds, listed
 from .base import Answer, Because, Decision, Question, Reading, decide, percent, ran, time
 from .counting import NO_CEILINGS, NO_KERNELS, NO_TIMES
 

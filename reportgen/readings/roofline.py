@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Sequence
 
-from ..facts import ActivityFacts, RunFacts, VariantFacts
-from ..facts.traffic import MULTIPLIES, activity_traffic, activity_work, forward_traffic
-from ..findings.base import Chart, Evidence
+from ..analysis import ActivityFacts, RunFacts, VariantFacts
+from ..analysis.traffic import MULTIPLIES, activity_traffic, activity_work, forward_traffic
+from ..questions.model import Chart, Evidence
 from ..findings.bounds import requested
 from ..findings.one_kernel import in_tf32, tensor_cores
-from ..tables import Table, columns
-from ..units import Bytes, BytesPerSecond, Flop, FlopPerSecond, Percent, listed, significant
+from ..saying.tables import Table, columns
+from ..saying.units import Bytes, BytesPerSecond, Flop, FlopPerSecond, Percent, listed, significant
 from .base import Answer, Because, Decision, Question, Reading, decide, ran, time
 from .counting import NO_CEILINGS, NO_KERNELS
 

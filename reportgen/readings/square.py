@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from ..facts import FUSED, RunFacts, VariantFacts
-from ..facts.traffic import needed_flop, tensor_core_flop
+from ..analysis import FUSED, RunFacts, VariantFacts
+from ..analysis.traffic import needed_flop, tensor_core_flop
 from ..findings.bar_charts import number_bars
-from ..findings.base import Chart, Evidence
+from ..questions.model import Chart, Evidence
 from ..findings.one_kernel import main_kernel
-from ..patterns.tiles import Tile, tile, tiled_flop
-from ..tables import Table, columns
-from ..units import Count, Flop, Percent, Ratio, Seconds, listed
+from ..analysis.patterns.tiles import Tile, tile, tiled_flop
+from ..saying.tables import Table, columns
+from ..saying.units import Count, Flop, Percent, Ratio, Seconds, listed
 from .base import Answer, Because, Decision, Question, Reading, decide, percent, ran
 from .counting import NO_KERNELS, NOT_COUNTED
 

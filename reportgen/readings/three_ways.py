@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..facts import ActivityFacts, RunFacts
-from ..facts.counters import OCCUPANCY_POINTS, occupancy_disagrees
+from ..analysis import ActivityFacts, RunFacts
+from ..analysis.counters import OCCUPANCY_POINTS, occupancy_disagrees
 from ..findings.bar_charts import number_bars
-from ..findings.base import Chart, Evidence
+from ..questions.model import Chart, Evidence
 from ..findings.bounds import WORTH_NAMING
 from ..findings.one_kernel import kernels, main_kernel
 from ..findings.residency import DEFAULT_LIMIT, kernels_table
-from ..occupancy import AGREEMENT
-from ..tables import Table, code
-from ..units import Count, Percent, listed, plural
+from ..hardware.occupancy import AGREEMENT
+from ..saying.tables import Table, code
+from ..saying.units import Count, Percent, listed, plural
 from .base import Answer, Because, Decision, Question, Reading, decide, ran
 from .counting import NO_KERNELS, NOT_COUNTED
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ..facts import RunFacts, VariantFacts
-from ..facts.traffic import OPERANDS_BEYOND_CACHE, activity_traffic, best, forward_traffic, operand_ratio, why_no_ratio
+from ..analysis import RunFacts, VariantFacts
+from ..analysis.traffic import OPERANDS_BEYOND_CACHE, activity_traffic, best, forward_traffic, operand_ratio, why_no_ratio
 from ..findings.bounds import AGREEMENT, WORTH_NAMING, apart, requested
 from ..findings.counted_bytes import by_role, weighty
-from ..units import Bytes, BytesPerSecond, Percent, Ratio, Seconds, listed
+from ..saying.units import Bytes, BytesPerSecond, Percent, Ratio, Seconds, listed
 from .base import Answer, Because, Decision, Question, Reading, decide, percent, ran, time
 from .counting import NO_CEILINGS, NO_KERNELS, NO_TIMES, NOT_COUNTED
 from .traffic_evidence import evidence

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from .. import device
-from ..facts import ActivityFacts, RunFacts, VariantFacts
-from ..facts.traffic import Traffic, activity_traffic, dram_bytes, forward_traffic, operand_ratio, why_no_ratio
+from ..hardware import peaks as device
+from ..analysis import ActivityFacts, RunFacts, VariantFacts
+from ..analysis.traffic import Traffic, activity_traffic, dram_bytes, forward_traffic, operand_ratio, why_no_ratio
 from ..findings.bar_charts import number_bars
-from ..findings.base import Chart, Evidence
+from ..questions.model import Chart, Evidence
 from ..findings.bounds import apart, requested
 from ..findings.flash_hbm_evidence import NO_RATIO, NO_RATIO_NOTE
-from ..tables import Table, columns
-from ..units import Bytes, Count, Ratio, listed
+from ..saying.tables import Table, columns
+from ..saying.units import Bytes, Count, Ratio, listed
 from .base import per_second, percent, ran, rate, time, us
 
 MIB = 2**20

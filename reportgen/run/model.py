@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Mapping
 
-from ..statistics import Estimate
-from ..workload import Workload
+from ..numbers.statistics import Estimate
+from .workload import Workload
 
 SCHEMA_VERSION = 1
 RUN_FILE = "run.json"

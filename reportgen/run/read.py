@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import RunInvalid
-from ..workload import Workload
+from .workload import Workload
 from .model import QUANTITIES, RUN_FILE, SCHEMA_VERSION, STATUSES, Ceilings, DeviceRecord, MaskedRow, Run, Training, VariantRun
 from .types import checked, each, estimate
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any, Mapping
 
-from ..statistics import Estimate
+from ..numbers.statistics import Estimate
 
 _KINDS: dict[str, tuple[tuple[type, ...], str]] = {
     "str": ((str,), "text"), "int": ((int, float), "a number"), "float": ((int, float), "a number"),

@@ -1,0 +1,190 @@
+"""Run + traces → facts. Pure: the same run always gives the same facts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from statistics import median
+from typing import Any, Sequence
+
+from ..hardware import kernel_names, occupancy as occupancy_room
+from .. import trace as trace_room
+from ..run.noise import QUANTITIES, Noise, current
+from .patterns import bytes_model, roles
+from ..run import Run, VariantRun
+from ..numbers.statistics import Estimate
+from ..trace import Activity, Forward, Trace
+from . import counters
+from .caveats import CLOCK_AGREEMENT, clock_spread, run_caveats
+from .model import ActivityFacts, OpFacts, RunFacts, VariantFacts
+
+
+def build(run: Run) -> RunFacts:
+    """Everything that a run's samples and traces show.
+
+    Raises:
+        TraceMalformed: a recorded trace cannot be read.
+    """
+    traces = {name: trace_room.read(variant.trace_path) for name, variant in run.variants.items() if variant.trace_path}
+    context = _Context(run, any(trace.has_gpu_lane for trace in traces.values()) if traces else run.device.kind != "cpu")
+    variants = {name: context.variant(variant, traces.get(name)) for name, variant in run.variants.items()}
+    noise = current(run)
+    return RunFacts(
+        slot=run.slot,
+        device=run.device,
+        software=run.software,
+        host=run.host,
+        settings=run.settings,
+        workload=run.workload,
+        label=run.label,
+        ceilings=run.ceilings,
+        clocks=run.clocks,
+        probes=run.probes,
+        protocol=run.protocol,
+        phases=run.phases,
+        variants=variants,
+        has_gpu_lane=context.has_gpu_lane,
+        caveats=run_caveats(run, variants),
+        counters_reason=run.counters_reason,
+        counters_tool=str(run.counters.get("tool") or "Nsight Compute") if run.counters else None,
+        floor=_clock_floor(run),
+        floors=_floors(run, noise) if noise else {},
+        extras={"noise": noise} if noise else {},
+    )
+
+
+def _clock_floor(run: Run) -> float:
+    """Relative margin below which this run calls nothing a difference, beside the 2 % of the rules."""
+    spread = clock_spread(run)
+    return spread if spread > CLOCK_AGREEMENT else 0.0
+
+
+def _floors(run: Run, noise: Noise) -> dict[str, float]:
+    """Per quantity, and per quantity and pair of variants; see `RunFacts.floors`."""
+    least = _clock_floor(run)
+    whole = {quantity: noise.floor(quantity) for quantity in QUANTITIES}
+    pairs = {f"{quantity} {pair}": shift for quantity, shifts in noise.ratios.items() for pair, shift in shifts.items()}
+    return {name: max(least, shift) for name, shift in {**whole, **pairs}.items()}
+
+
+class _Context:
+    """What building one variant needs to know of its run."""
+
+    def __init__(self, run: Run, has_gpu_lane: bool) -> None:
+        self.run = run
+        self.has_gpu_lane = has_gpu_lane
+        self.counted = (run.counters or {}).get("variants", {})
+
+    def variant(self, variant: VariantRun, trace: Trace | None) -> VariantFacts:
+        samples = variant.samples
+        known: dict[str, Any] = {
+            "source": variant.source,
+            "prediction": variant.prediction,
+            "timer": variant.timer,
+            "timer_note": variant.timer_note,
+            "peak_memory_bytes": variant.peak_memory_bytes,
+            "relative_error": variant.relative_error,
+            "allowed_error": variant.allowed_error,
+            "masked_row": variant.masked_row,
+            "training": variant.training,
+            "first_call_alone": self._alone(variant),
+            **{name: samples[name] for name in samples},
+        }
+        if trace is not None and trace.forwards:
+            known |= self._from_trace(variant.id, trace)
+            known["trace_file"] = variant.trace_path.name if variant.trace_path else None
+            if self.run.counters and trace.has_gpu_lane:
+                known["counters_reason"] = counters.why_none(known["activities"], self.counted.get(variant.id))
+        return VariantFacts(variant.id, variant.title, variant.named, variant.status, variant.reason, **known)
+
+    def _alone(self, variant: VariantRun) -> Estimate | None:
+        """The first calls in the processes that began with this variant."""
+        orders = self.run.protocol.get("first_call_order") or ()
+        calls = variant.samples.get("first_call")
+        if calls is None or len(orders) != len(calls.samples):
+            return None
+        alone = [seconds for order, seconds in zip(orders, calls.samples) if order and order[0] == variant.id]
+        return Estimate(tuple(alone)) if alone else None
+
+    def _from_trace(self, variant_id: str, trace: Trace) -> dict[str, Any]:
+        alike = typical_forwards(trace.forwards)
+        first = alike[0]
+        activities = counters.attach(
+            tuple(self._activity(activity, [forward.activities[place] for forward in alike], variant_id)
+                  for place, activity in enumerate(first.activities)),
+            self.counted.get(variant_id), self.run.workload.dtype)
+        kinds = Counter(activity.kind for activity in activities)
+        on_gpu = trace.has_gpu_lane
+        return {
+            "activities": activities,
+            "kernels": kinds["kernel"] if on_gpu else None,
+            "memcpys": kinds["memcpy"] if on_gpu else None,
+            "memsets": kinds["memset"] if on_gpu else None,
+            "ops": tuple(OpFacts(op.name, op.path, op.start, op.duration, op.self_duration) for op in first.ops),
+            "op_count": len(first.ops),
+            "transposes": sum(op.name == "aten::transpose" for op in first.ops),
+            "integrity": trace.integrity,
+            "profiled_host_time": Estimate(tuple(forward.duration for forward in trace.forwards)),
+            "trace_gpu_time": sum(activity.duration for activity in activities) if on_gpu else None,
+        }
+
+    def _activity(self, activity: Activity, repeats: Sequence[Activity], variant_id: str) -> ActivityFacts:
+        is_kernel = activity.kind == "kernel"
+        threads = _product(activity.block)
+        resident = None
+        if is_kernel and threads and activity.registers is not None:
+            resident = occupancy_room.occupancy(self._capability(), threads, activity.registers, activity.shared_memory or 0)
+        role = roles.role(activity.kind, activity.name, activity.op_path)
+        modelled = bytes_model.model(activity, role, self.run.workload)
+        return ActivityFacts(
+            kind=activity.kind,
+            name=activity.name,
+            role=role,
+            op_path=activity.op_path,
+            launch_api=activity.launch.api,
+            start=activity.start,
+            duration=median(repeat.duration for repeat in repeats),
+            durations=tuple(repeat.duration for repeat in repeats),
+            launch_start=activity.launch.start,
+            decoded=kernel_names.decode(activity.name) if is_kernel else None,
+            bytes=activity.bytes,
+            grid=activity.grid,
+            block=activity.block,
+            registers=activity.registers,
+            shared_memory=activity.shared_memory,
+            profiler_occupancy=activity.profiler_occupancy,
+            occupancy=resident,
+            occupancy_why=self._why(activity, resident, threads),
+            requested_bytes=modelled.bytes,
+            flop=modelled.flop,
+        )
+
+    def _capability(self) -> str | None:
+        return self.run.device.compute_capability if self.run.device.kind == "cuda" else None
+
+    def _why(self, activity: Activity, resident: Any, threads: int | None) -> str | None:
+        if resident is None or activity.profiler_occupancy is None or not threads:
+            return None
+        return occupancy_room.explain_profiler(
+            resident, grid=activity.grid, threads=threads, registers=activity.registers,
+            shared_memory=activity.shared_memory or 0, sm_count=self.run.device.sm_count,
+            compute_capability=self._capability(), reported=activity.profiler_occupancy)
+
+
+def _product(shape: tuple[int, int, int] | None) -> int | None:
+    return shape[0] * shape[1] * shape[2] if shape else None
+
+
+def signature(forward: Forward) -> tuple[tuple[object, ...], ...]:
+    """What must be equal for two forwards to be repetitions of each other."""
+    return tuple((a.kind, a.name, a.grid, a.block, a.bytes) for a in forward.activities)
+
+
+def typical_forwards(forwards: Sequence[Forward]) -> list[Forward]:
+    """The forwards that share the most common list of activities; the others are only reported.
+
+    The earliest list wins a draw. Durations are never averaged across different lists.
+    """
+    counts = Counter(signature(forward) for forward in forwards)
+    most = max(counts.values())
+    chosen = next(signature(forward) for forward in forwards if counts[signature(forward)] == most)
+    return [forward for forward in forwards if signature(forward) == chosen]

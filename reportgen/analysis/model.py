@@ -1,0 +1,195 @@
+"""What is true of one run: samples and traces brought together, each fact with its origin."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal, Mapping
+
+from ..hardware.kernel_names import KernelName
+from ..hardware.occupancy import Occupancy
+from ..run import Ceilings, DeviceRecord, MaskedRow, Training
+from ..numbers.statistics import Estimate
+from ..trace import Integrity
+from ..run.workload import Workload
+
+SIX = ("naive", "naive_inplace", "sdpa_math", "sdpa_efficient", "sdpa_flash", "sdpa_cudnn")
+FUSED = ("sdpa_efficient", "sdpa_flash", "sdpa_cudnn")
+
+Origin = Literal["measured", "counted", "modelled", "datasheet"]
+
+
+@dataclass(frozen=True)
+class CounterFacts:
+    """Hardware counters of one activity; bytes, percent, FLOP; `None` where the tool gave nothing."""
+
+    dram_read_bytes: float | None = None
+    dram_write_bytes: float | None = None
+    l2_bytes: float | None = None
+    theoretical_pct: float | None = None
+    achieved_pct: float | None = None
+    tensor_core_flop: float | None = None
+    registers: int | None = None
+    shared_memory: int | None = None
+    duration: float | None = None
+
+
+@dataclass(frozen=True)
+class ActivityFacts:
+    """One GPU activity of a typical forward.
+
+    role: what it does in words (`matmul`, `scale`, `copy`, `mask`, `softmax`, `cast`, `fill`, …)
+    duration: seconds, median over the recorded forwards
+    requested_bytes, flop: modelled from the op and the workload's shape; `None` where not known
+    occupancy_why: why arithmetic and the profiler's field disagree, or `None`
+    """
+
+    kind: str
+    name: str
+    role: str
+    op_path: tuple[str, ...]
+    launch_api: str
+    start: float
+    duration: float
+    durations: tuple[float, ...]
+    launch_start: float
+    decoded: KernelName | None = None
+    bytes: int | None = None
+    grid: tuple[int, int, int] | None = None
+    block: tuple[int, int, int] | None = None
+    registers: int | None = None
+    shared_memory: int | None = None
+    profiler_occupancy: float | None = None
+    occupancy: Occupancy | None = None
+    occupancy_why: str | None = None
+    requested_bytes: float | None = None
+    flop: float | None = None
+    counters: CounterFacts | None = None
+
+    @property
+    def op(self) -> str | None:
+        return self.op_path[-1] if self.op_path else None
+
+    @property
+    def short(self) -> str:
+        return self.decoded.short if self.decoded else self.name
+
+
+@dataclass(frozen=True)
+class OpFacts:
+    """One CPU op of a typical forward; seconds from the forward's start, under the profiler."""
+
+    name: str
+    path: tuple[str, ...]
+    start: float
+    duration: float
+    self_duration: float
+
+
+@dataclass(frozen=True)
+class VariantFacts:
+    """Everything known of one variant. Times in seconds, sizes in bytes.
+
+    kernels, memcpys, memsets: per forward, `None` without a GPU lane
+    activities: of a typical forward, in launch order
+    ops: CPU ops of that forward in start order; transposes: how many are `aten::transpose`
+    gpu_time … first_call_new_shape: estimates over fresh processes, or `None`
+    first_call, first_call_new_shape: until the call returns; all processes, so some of these calls
+        loaded code that variants share and others found it loaded
+    first_call_alone: the first call in each process in which this variant ran before all others
+    profiled_host_time: the forward's CPU duration under the profiler, one value per recorded forward
+    counters_reason: why this variant has no hardware counters although the run has some, or `None`
+    """
+
+    id: str
+    title: str
+    named: bool
+    status: str
+    reason: str | None = None
+    source: str = ""
+    prediction: tuple[tuple[str, str], ...] = ()
+    kernels: int | None = None
+    memcpys: int | None = None
+    memsets: int | None = None
+    activities: tuple[ActivityFacts, ...] = ()
+    ops: tuple[OpFacts, ...] = ()
+    op_count: int | None = None
+    transposes: int | None = None
+    integrity: Integrity | None = None
+    gpu_time: Estimate | None = None
+    gpu_time_cold: Estimate | None = None
+    wall_time: Estimate | None = None
+    host_time: Estimate | None = None
+    profiled_host_time: Estimate | None = None
+    first_call: Estimate | None = None
+    first_call_alone: Estimate | None = None
+    first_call_new_shape: Estimate | None = None
+    trace_gpu_time: float | None = None
+    timer: str | None = None
+    timer_note: str | None = None
+    peak_memory_bytes: int | None = None
+    relative_error: float | None = None
+    allowed_error: float | None = None
+    masked_row: MaskedRow | None = None
+    training: Training | None = None
+    trace_file: str | None = None
+    counters_reason: str | None = None
+
+    @property
+    def ok(self) -> bool:
+        return self.status == "ok"
+
+    @property
+    def observed(self) -> int | None:
+        """GPU activities per forward of any kind."""
+        if self.kernels is None:
+            return None
+        return self.kernels + (self.memcpys or 0) + (self.memsets or 0)
+
+
+@dataclass(frozen=True)
+class RunFacts:
+    """Everything known of one run. `slot` names it; `floor` is the same-code floor of GPU time (relative).
+
+    floors: where whole runs of the same code were compared: quantity → the largest shift of any variant,
+        and `quantity a/b` (ids in alphabetical order) → the largest shift of the two variants' ratio
+    counters_tool: what took the hardware counters, or `None` where there are none; `counters_reason` says why
+    """
+
+    slot: str
+    device: DeviceRecord
+    software: Mapping[str, str | None]
+    host: Mapping[str, Any]
+    settings: Mapping[str, Any]
+    workload: Workload
+    label: str | None
+    ceilings: Ceilings | None
+    clocks: Mapping[str, Any]
+    probes: Mapping[str, Any]
+    protocol: Mapping[str, Any]
+    phases: Mapping[str, float]
+    variants: Mapping[str, VariantFacts]
+    has_gpu_lane: bool
+    caveats: tuple[str, ...] = ()
+    counters_reason: str | None = None
+    counters_tool: str | None = None
+    floor: float = 0.0
+    floors: Mapping[str, float] = field(default_factory=dict)
+    extras: Mapping[str, Any] = field(default_factory=dict)
+
+    def ok(self, *names: str) -> bool:
+        """True if every named variant is there and ran."""
+        return all(name in self.variants and self.variants[name].ok for name in names)
+
+    def floor_of(self, quantity: str, first: str, second: str) -> float:
+        """The margin below which two variants are called equal in `gpu_time`, `wall_time`, `host_time`, …
+
+        How far their ratio moves between whole runs, since inside a run only ratios are compared: a
+        slow processor slows all variants of a run, which the quantity's own floor has in it.
+        """
+        pair = f"{quantity} {'/'.join(sorted((first, second)))}"
+        return self.floors.get(pair, self.floors.get(quantity, self.floor))
+
+    @property
+    def six(self) -> tuple[VariantFacts, ...]:
+        """The article's six variants that this run has, in order; others are in no verdict."""
+        return tuple(self.variants[name] for name in SIX if name in self.variants)

@@ -1,0 +1,1 @@
+"""The commands, and what they say in the terminal."""

@@ -1,0 +1,215 @@
+"""The commands. Thin: each one calls the rooms above and says in the terminal what came of it.
+
+Imports lie inside the commands, so that `profile` runs where only torch is, and the others where
+there is no torch.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any, NoReturn, Sequence
+
+from .. import __version__
+from ..errors import ReportError, Told
+from .interruption import INTERRUPTED, Stages
+from ..run.layout import Layout
+from ..saying.units import plural
+from ..run.workload import ARTICLE, PRESETS, SIZES, altered
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES_PACKAGES = ("tomllib", "jinja2", "matplotlib", "mkdocs")
+QUICK = "quick"
+"""The label of a quick run, so that it never stands in for a whole one."""
+
+DESCRIPTION = """Profiles attention variants on this machine and turns the recorded runs into a site.
+
+A run is evidence: it is recorded once, by `profile`, on a Python that has torch. Everything else is
+made from recorded runs, without torch and without a GPU."""
+
+PROFILE = """Records a run on this machine: below docs/runs/ on a GPU, below build/runs/ on a CPU. It replaces the
+run that is in its slot without comparing the two; `report` compares first. --sequence and the other sizes change the
+workload of --workload, or without that the device's own: article on a GPU (article-fp16 before compute capability
+8.0), small on a CPU."""
+
+EPILOG = """examples:
+  python -m reportgen profile --device cpu            record a run of this machine's CPU
+  python -m reportgen profile --sequence 2048         the device's own workload but for the sequence
+  python -m reportgen render --check                  are the committed pages what the runs render to?
+  python -m reportgen facts nvidia-h200/article --json
+
+`make help` lists the commands that make the environments as well."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one command and returns the exit status: 0, 2 for an error of the user's, 130 when interrupted."""
+    stages = Stages()
+    try:
+        chosen = parser().parse_args(arguments)
+        with stages:
+            for name in PAGES_PACKAGES if getattr(chosen, "makes_pages", False) else ():
+                if importlib.util.find_spec(name) is None:  # charts would ask for theirs only after profiling
+                    raise ModuleNotFoundError(name=name)
+            status = chosen.command(chosen, Layout(ROOT), stages) or 0
+            sys.stdout.flush()
+            return status
+    except Told:
+        return 2
+    except ReportError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except ModuleNotFoundError as error:
+        if (error.name or "").split(".")[0] not in PAGES_PACKAGES:
+            raise
+        print(f"error: this Python ({sys.version_info[0]}.{sys.version_info[1]}) lacks {error.name}, which pages are made with\n"
+              "  what to do: use make (make report, make render, …), or .venv/bin/python -m reportgen; make has the environment made", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        if stages.message is not None:
+            print(f"\ninterrupted{'; ' if stages.message else ''}{stages.message}", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader of our output (head, less) has left; there is nobody to tell.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in the two lines of every other error, without the usage before it."""
+
+    def error(self, message: str) -> NoReturn:
+        raise ReportError(message, cure=f"`{self.prog} --help` lists what there is")
+
+
+def parser() -> argparse.ArgumentParser:
+    from . import reporting, reviewing, serving
+
+    root = _Parser(prog="python -m reportgen", description=DESCRIPTION, epilog=EPILOG,
+                                   formatter_class=argparse.RawDescriptionHelpFormatter)
+    root.add_argument("--version", action="version", version=f"reportgen {__version__}")
+    commands = root.add_subparsers(required=True, metavar="COMMAND")
+
+    profile = commands.add_parser("profile", help="record a run on this machine (needs torch); prints its folder", description=PROFILE)
+    profile.add_argument("--into", metavar="DIR", type=Path, help="write the run below DIR, whatever the device")
+    profile.add_argument("--for-report", action="store_true", help=argparse.SUPPRESS)  # who started it tells of an interruption
+    reporting.capture_options(profile)
+    profile.set_defaults(command=_profile)
+
+    render = commands.add_parser("render", help="write docs/ and the README's table from the runs in docs/runs/")
+    render.add_argument("--check", action="store_true", help="write nothing; name each page and line that differs, and exit with 2")
+    render.add_argument("--live", action="store_true", help="show the runs in build/runs as well: write build/docs, and build site/ from there")
+    render.set_defaults(command=_render, makes_pages=True)
+
+    site = commands.add_parser("site", help="build site/ from docs/, strictly")
+    site.set_defaults(command=_site, makes_pages=True)
+
+    facts = commands.add_parser("facts", help="print what a run shows, and how each claim comes out")
+    facts.add_argument("run", metavar="RUN", help="a run's folder, or its slot (nvidia-h200/article)")
+    facts.add_argument("--json", action="store_true", help="one JSON object for other tools, instead of the summary")
+    facts.set_defaults(command=_facts)
+
+    serving.register(commands)
+    reporting.register(commands)
+    reviewing.register(commands)
+    return root
+
+
+def own_sizes(chosen: argparse.Namespace) -> dict[str, Any]:
+    """The sizes and the element type given by flag; the preset that they change is the resolved device's.
+
+    Raises:
+        ReportError: one makes no sense on any device.
+    """
+    changes = {name: getattr(chosen, name) for name in (*SIZES, "dtype") if getattr(chosen, name) is not None}
+    altered(ARTICLE, changes)
+    return changes
+
+
+def checked_label(label: str | None) -> str | None:
+    """`label` if it can be part of a folder's name.
+
+    Raises:
+        ReportError: it can not.
+    """
+    if label and not all(c.isascii() and (c.isalnum() or c in "._-") for c in label):
+        raise ReportError(f"the label {label!r} cannot be part of a folder's name", cure="use letters, digits, dots, dashes and underscores")
+    return label or None
+
+
+def _label(chosen: argparse.Namespace) -> str | None:
+    """The label of the run: a quick one is always labelled."""
+    parts = [checked_label(chosen.label), QUICK if chosen.quick else None]
+    return "-".join(part for part in parts if part) or None
+
+
+def _profile(chosen: argparse.Namespace, layout: Layout, stages: Stages) -> int:
+    # the profiler reports each start
+    os.environ.setdefault("KINETO_LOG_LEVEL", "5")
+    stages.at(None if chosen.for_report else "the former run, if there is one, is untouched")
+    sizes, label = own_sizes(chosen), _label(chosen)
+    from .. import run
+    from ..capture import progress, session
+
+    request = session.CaptureRequest(device=chosen.device, workload=PRESETS[chosen.workload] if chosen.workload else None, sizes=sizes, label=label,
+                                     variants=tuple(chosen.variants) if chosen.variants else None,
+                                     counters=chosen.counters, quick=chosen.quick)
+    shown = progress.Progress(sys.stderr, safe_point=stages.check)
+    try:
+        data, traces = session.capture(request, shown)
+    finally:
+        shown.end()
+    recorded = data["device"]["kind"] != "cpu" and not chosen.no_record and not chosen.quick and not chosen.into
+    folder = run.save(data, traces, chosen.into or (layout.recorded if recorded else layout.live))
+    if not chosen.for_report:
+        stages.at(f"the run is saved in {folder}")
+    if recorded:
+        slot = run.load(folder).slot
+        if layout.feature_first(slot):
+            print(f"{slot} is now the featured run", file=sys.stderr)
+    print(folder)
+    return 0
+
+
+def _render(chosen: argparse.Namespace, layout: Layout, stages: Stages) -> int:
+    from ..pages import publish
+
+    if chosen.check:
+        publish.check(layout)
+        print("every committed page is what the recorded runs render to")
+        return 0
+    if chosen.live:
+        runs = publish.render_live(layout)
+        stages.at("`make render ARGS=--live` finishes the pages")
+        publish.build_site(layout, layout.live_docs)
+        print(f"rendered build/docs from {plural(len(runs), 'run')} and built site/; make serve shows it")
+        return 0
+    stages.at("`make render` finishes the pages")
+    runs = publish.render_recorded(layout)
+    print(f"rendered docs/ from {plural(len(runs), 'recorded run')}")
+    return 0
+
+
+def _site(chosen: argparse.Namespace, layout: Layout, stages: Stages) -> int:
+    from ..pages import publish
+
+    publish.build_site(layout, layout.docs)
+    print("built site/; make serve shows it")
+    return 0
+
+
+def _facts(chosen: argparse.Namespace, layout: Layout, stages: Stages) -> int:
+    from .. import analysis as facts, findings, run
+    from . import facts_json
+    from .summary import summary
+
+    shown = facts.build(run.load(layout.find_run(chosen.run)))
+    outcomes = findings.outcomes(shown)
+    if chosen.json:
+        print(json.dumps(facts_json.to_json(shown, outcomes), indent=1, ensure_ascii=False))
+    else:
+        print(summary(shown, outcomes, {}, ""))
+    return 0

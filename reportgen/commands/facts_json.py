@@ -1,0 +1,153 @@
+"""Facts and outcomes as one JSON object for other tools: times in microseconds, sizes in bytes, `null` for unknown.
+
+The shape is versioned apart from the run's own schema: `SCHEMA_VERSION` rises when a field changes
+its meaning or goes away, not when one is added.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any, Mapping
+
+from ..analysis import ActivityFacts, RunFacts, VariantFacts
+from ..analysis import traffic as traffic_room
+from ..questions.model import Outcome
+from ..readings import answers
+from ..numbers.statistics import Estimate
+
+SCHEMA_VERSION = 1
+_TIMES = ("gpu_time", "gpu_time_cold", "wall_time", "host_time", "profiled_host_time", "first_call", "first_call_new_shape")
+
+
+def to_json(facts: RunFacts, outcomes: Mapping[str, Outcome]) -> dict[str, Any]:
+    """The object that `python -m reportgen facts RUN --json` prints."""
+    workload = facts.workload.to_json()
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "slot": facts.slot,
+        "label": facts.label,
+        "device": asdict(facts.device),
+        "software": dict(facts.software),
+        "settings": dict(facts.settings),
+        "workload": workload,
+        "ceilings": _ceilings(facts),
+        "counters_tool": facts.counters_tool,
+        "counters_reason": facts.counters_reason,
+        **_needs(facts),
+        "caveats": list(facts.caveats),
+        "variants": {name: _variant(facts, variant) for name, variant in facts.variants.items()},
+        "claims": {claim: {"verdict": outcome.verdict, "case": outcome.case, "headline": outcome.headline,
+                           "because": list(outcome.because), "caveats": list(outcome.caveats)}
+                   for claim, outcome in outcomes.items()},
+        "readings": {name: {"case": said.case, "sentence": said.sentence, "because": list(said.because), "caveats": list(said.caveats)}
+                     for name, said in answers(facts).items()},
+    }
+
+
+def _ceilings(facts: RunFacts) -> dict[str, Any] | None:
+    """The measured ceilings; the matmul's also under its type (`bf16_flop_per_s`)."""
+    if facts.ceilings is None:
+        return None
+    short = {"bfloat16": "bf16", "float16": "fp16", "float32": "fp32"}[facts.workload.dtype]
+    return {**asdict(facts.ceilings), f"{short}_flop_per_s": facts.ceilings.matmul_flop_per_s} | (
+        {"fp32_flop_per_s": facts.ceilings.fp32_flop_per_s})
+
+
+def _us(seconds: float | None) -> float | None:
+    return None if seconds is None else round(seconds * 1e6, 4)
+
+
+def _estimate(value: Estimate | None) -> dict[str, float | int | None] | None:
+    if value is None:
+        return None
+    return {"median": _us(value.median), "low": _us(value.low), "high": _us(value.high), "samples": len(value.samples)}
+
+
+def _variant(facts: RunFacts, variant: VariantFacts) -> dict[str, Any]:
+    return {
+        "title": variant.title,
+        "named": variant.named,
+        "status": variant.status,
+        "reason": variant.reason,
+        "kernels": variant.kernels,
+        "memcpys": variant.memcpys,
+        "memsets": variant.memsets,
+        "ops": variant.op_count,
+        "transposes": variant.transposes,
+        **{f"{name}_us": _estimate(getattr(variant, name)) for name in _TIMES},
+        "peak_memory_bytes": variant.peak_memory_bytes,
+        "relative_error": variant.relative_error,
+        "allowed_error": variant.allowed_error,
+        "masked_row": asdict(variant.masked_row) if variant.masked_row else None,
+        "training": _training(variant),
+        **_counted(facts, variant),
+        "activities": [_activity(activity) for activity in variant.activities],
+    }
+
+
+def _needs(facts: RunFacts) -> dict[str, Any]:
+    """What any implementation must move and compute, and the time that the measured ceilings allow for it."""
+    best = traffic_room.best(facts)
+    return {"operand_bytes": facts.workload.operand_bytes, "needed_flop": traffic_room.needed_flop(facts), "full_flop": facts.workload.full_flop,
+            "best_time_us": _us(best.time) if best else None}
+
+
+def _counted(facts: RunFacts, variant: VariantFacts) -> dict[str, Any]:
+    """What hardware counters saw of one forward; the bytes of copies and memsets are the trace's."""
+    moved = traffic_room.forward_traffic(variant)
+    return {
+        "counters_reason": variant.counters_reason,
+        "dram_bytes": moved.total if moved else None,
+        "dram_read_bytes": moved.read if moved else None,
+        "dram_written_bytes": moved.written if moved else None,
+        "dram_bytes_from_trace": moved.from_trace if moved else None,
+        "dram_per_operand_byte": traffic_room.operand_ratio(facts, variant),
+        "dram_per_operand_byte_reason": traffic_room.why_no_ratio(facts) if moved else None,
+        "tensor_core_flop": traffic_room.tensor_core_flop(variant),
+        "flop_per_dram_byte": traffic_room.intensity(variant),
+    }
+
+
+def _training(variant: VariantFacts) -> dict[str, Any] | None:
+    training = variant.training
+    if training is None:
+        return None
+    return {"status": training.status, "reason": training.reason, "gpu_time_us": _estimate(training.gpu_time),
+            "wall_time_us": _estimate(training.wall_time), "kernels": training.kernels, "peak_memory_bytes": training.peak_memory_bytes}
+
+
+def _activity(activity: ActivityFacts) -> dict[str, Any]:
+    counted, resident, moved = activity.counters, activity.occupancy, traffic_room.activity_traffic(activity)
+    return {
+        "kind": activity.kind,
+        "name": activity.name,
+        "role": activity.role,
+        "op": activity.op,
+        "op_path": list(activity.op_path),
+        "launch_api": activity.launch_api,
+        "duration_us": _us(activity.duration),
+        "bytes": activity.bytes,
+        "requested_bytes": activity.requested_bytes,
+        "flop": activity.flop,
+        "grid": list(activity.grid) if activity.grid else None,
+        "block": list(activity.block) if activity.block else None,
+        "registers_per_thread": activity.registers,
+        "shared_memory_bytes": activity.shared_memory,
+        "family": activity.decoded.family if activity.decoded else None,
+        "tensor_cores": activity.decoded.tensor_cores if activity.decoded else None,
+        "dram_bytes": moved.total if moved else None,
+        "dram_read_bytes": moved.read if moved else None,
+        "dram_written_bytes": moved.written if moved else None,
+        "dram_bytes_from": None if moved is None else "trace" if moved.from_trace else "counters",
+        "l2_bytes": counted.l2_bytes if counted else None,
+        "tensor_core_flop": counted.tensor_core_flop if counted else None,
+        "occupancy": {
+            "theoretical_pct": resident.theoretical if resident else None,
+            "resident_blocks": resident.resident_blocks if resident else None,
+            "resident_warps": resident.resident_warps if resident else None,
+            "limiters": list(resident.limiters) if resident else None,
+            "profiler_pct": activity.profiler_occupancy,
+            "counted_theoretical_pct": counted.theoretical_pct if counted else None,
+            "achieved_pct": counted.achieved_pct if counted else None,
+        } if activity.kind == "kernel" else None,
+    }

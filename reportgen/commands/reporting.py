@@ -1,0 +1,172 @@
+"""The commands `report` and `noise`: they profile with the Python that has torch, and make something of the runs."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from ..errors import CaptureFailed, ReportError, Told
+from .interruption import INTERRUPTED, Stages
+from ..run.layout import Layout
+from ..saying.units import plural
+from ..run.workload import ELEMENT_BYTES, PRESETS, SIZES
+
+UNTOUCHED = "the former run, if there is one, is untouched"
+
+
+def register(commands: Any) -> None:
+    """Adds the commands to the subparsers of `cli.parser`."""
+    from ..run.noise import MINIMUM_RUNS
+
+    report = commands.add_parser("report", help="profile, render, build the site, and say what came out")
+    report.add_argument("--accept", action="store_true", help="replace the recorded run of this slot whatever the comparison says")
+    _capture_elsewhere_options(report)
+    report.set_defaults(command=_report, makes_pages=True)
+
+    floor = commands.add_parser("noise", help="take whole runs of the same code, and record how far they lie apart")
+    floor.add_argument("--runs", type=int, default=MINIMUM_RUNS, metavar="N", help="how many whole runs (default: %(default)s, the fewest that count)")
+    _capture_elsewhere_options(floor)
+    floor.set_defaults(command=_noise, makes_pages=True)
+
+
+def _capture_elsewhere_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--capture-python", metavar="PATH", default=sys.executable, help="the Python that has torch (default: this one)")
+    capture_options(command)
+
+
+def capture_options(command: argparse.ArgumentParser) -> None:
+    """The options of whatever records a run."""
+    presets = "; ".join(f"{preset.name}: {preset.describe()}" for preset in PRESETS.values())
+    command.add_argument("--device", choices=("cuda", "cpu"), help="default: cuda where torch sees a GPU, else cpu")
+    command.add_argument("--workload", choices=sorted(PRESETS), help=f"default: the article's on a GPU, small on a CPU. {presets}")
+    for size in SIZES:
+        command.add_argument(f"--{size.replace('_', '-')}", type=int, metavar="N", help=f"another {size.replace('_', ' ')} than the workload's")
+    command.add_argument("--dtype", choices=tuple(ELEMENT_BYTES), help="another element type than the workload's")
+    command.add_argument("--label", help="keep this run beside the device's plain one, under this name")
+    command.add_argument("--counters", choices=("auto", "on", "off"), default="auto", help="hardware counters (default: where they are allowed)")
+    command.add_argument("--variants", nargs="+", metavar="ID", help="only these variants (default: all)")
+    command.add_argument("--no-record", action="store_true", help="write the run below build/, not below docs/runs/, also on a GPU")
+    command.add_argument("--quick", action="store_true", help="fewer repetitions, for trying things out; goes below build/, labelled quick")
+
+
+def _report(chosen: argparse.Namespace, layout: Layout, stages: Stages) -> int:
+    from .. import analysis as facts, findings, run
+    from ..pages import publish
+    from .summary import summary
+
+    seconds: dict[str, float] = {}
+    started = time.monotonic()
+
+    def took(step: str) -> None:
+        nonlocal started
+        now = time.monotonic()
+        seconds[step], started = now - started, now
+
+    publish.refuse_damaged(layout, chosen.accept)
+    stages.at(UNTOUCHED)
+    started = time.monotonic()
+    folder = _captured(chosen, layout)
+    recorded, place = folder.is_relative_to(layout.recorded), folder.relative_to(layout.root)
+    finish = "`make render` and `make site` finish" if recorded else "`make render ARGS=--live` finishes"
+    stages.at(f"the run is saved in {place}; {finish} the pages")
+    took("profiling")
+    print("rendering the pages", file=sys.stderr, flush=True)
+    try:
+        runs = publish.render_recorded(layout) if recorded else publish.render_live(layout, folder)
+        took("rendering")
+        print("building the site", file=sys.stderr, flush=True)
+        stages.check()
+        publish.build_site(layout, layout.docs if recorded else layout.live_docs)
+    except ReportError as error:
+        raise ReportError(f"{error.problem}\n  the run is saved in {place}", where=error.where, cure=f"{error.cure or 'mend that'}; then {finish} the pages") from None
+    stages.at(f"the run is saved in {place}, and the site is built")
+    took("building the site")
+    shown = facts.build(run.load(folder))
+    where = [f"the run lies in {place}" + ("" if recorded else ", the working tree is as it was"),
+             *([f"beside {plural(len(runs) - 1, 'other run')}; featured: {layout.featured(runs, shown.slot)}"] if len(runs) > 1 else []),
+             "the site: open site/index.html, or `make serve` and http://localhost:8000/"]
+    if chosen.counters == "on" and shown.counters_reason:
+        where.insert(0, f"COUNTERS=on, but no hardware counters were taken: {shown.counters_reason}")
+    print("\n" + summary(shown, findings.outcomes(shown), seconds, "\n".join(where)))
+    return 0
+
+
+def _captured(chosen: argparse.Namespace, layout: Layout) -> Path:
+    """The folder of the run to show: a live one, or the one that is recorded in the slot after this one was compared with it."""
+    from ..review import rerun
+    from .. import run
+    from ..run import slots
+
+    passes = layout.root / "build" / "passes"
+    shutil.rmtree(passes, ignore_errors=True)
+    folder = _profile_elsewhere(chosen, layout, passes / "1")
+    if run.load(folder).device.kind == "cpu" or chosen.no_record or chosen.quick:
+        return slots.place(folder, layout.live)
+    kept, decision = rerun.settle(folder, lambda: _profile_elsewhere(chosen, layout, passes / "2"), layout.recorded, _say, chosen.accept)
+    if decision.outcome == "first":
+        layout.feature_first(run.load(kept).slot)
+    return kept
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)
+
+
+def _noise(chosen: argparse.Namespace, layout: Layout, stages: Stages) -> int:
+    from ..run import noise
+    from ..pages import publish
+
+    stages.at("no floor was written")
+    runs = layout.root / "build" / "noise"
+    shutil.rmtree(runs, ignore_errors=True)
+    file = noise.record(lambda root: _profile_elsewhere(chosen, layout, root), layout.recorded, runs, _say, chosen.runs)
+    print(noise.floor_note(noise.load(file.parent)))
+    print(f"written to {file.relative_to(layout.root)}")
+    stages.at(f"the floor is in {file.relative_to(layout.root)}; `make render` finishes the pages")
+    publish.render_recorded(layout)
+    return 0
+
+
+def _profile_elsewhere(chosen: argparse.Namespace, layout: Layout, into: Path) -> Path:
+    """Runs `profile` with the Python that has torch; its progress streams through, its answer is the run's folder below `into`.
+
+    Raises:
+        Told: it refused, and has said why.
+        CaptureFailed: it ended without a run in another way.
+    """
+    command = [chosen.capture_python, "-m", "reportgen", "profile", "--for-report", "--into", str(into), *_passed_on(chosen)]
+    try:
+        child = subprocess.Popen(command, cwd=layout.root, stdout=subprocess.PIPE, text=True)
+    except OSError as error:
+        raise CaptureFailed(f"{chosen.capture_python} cannot be run ({error.strerror})", cure="name the Python that has torch: --capture-python") from None
+    try:
+        answer, _ = child.communicate()
+    except KeyboardInterrupt:
+        # Ctrl-C reached the child as well; it must have cleaned up before we leave.
+        child.wait()
+        raise
+    if child.returncode == INTERRUPTED:
+        raise KeyboardInterrupt
+    if child.returncode == 2:
+        raise Told
+    if child.returncode or not answer.strip():
+        raise CaptureFailed(f"profiling ended with status {child.returncode} and recorded no run", cure=f"see the message above; {UNTOUCHED}")
+    return Path(answer.strip().splitlines()[-1])
+
+
+def _passed_on(chosen: argparse.Namespace) -> list[str]:
+    """The capture options again as arguments."""
+    arguments: list[str] = []
+    for name in ("device", "workload", *SIZES, "dtype", "label", "counters"):
+        value = getattr(chosen, name)
+        if value is not None:
+            arguments += [f"--{name.replace('_', '-')}", str(value)]
+    for switch in ("no_record", "quick"):
+        if getattr(chosen, switch):
+            arguments.append(f"--{switch.replace('_', '-')}")
+    return [*arguments, *(["--variants", *chosen.variants] if chosen.variants else [])]

@@ -1,0 +1,123 @@
+"""The commands of a reviewer: `diff BASE [HEAD]` and `merge DIR…`.
+
+Imported by every command, also by `profile` on a Python without the pages' packages, so everything
+else is imported inside functions.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Mapping
+
+from ..errors import ReportError
+from .interruption import Stages
+from ..run.layout import Layout
+
+GATE_NAMES = ("verdict", "structure", "slower")
+_HELP = """Compares recorded runs: what a reviewer of regenerated pages must look at, in Markdown.
+
+BASE and HEAD are each a run (its folder or slot), a folder of runs, or a git ref. A ref stands for
+docs/runs at the commit where it and HEAD parted. Without HEAD the runs in docs/runs are compared."""
+
+
+@dataclass(frozen=True)
+class State:
+    """What BASE or HEAD stands for: slot → run's folder. single: it named one run."""
+
+    name: str
+    slots: Mapping[str, Path]
+    single: bool = False
+
+    def only(self, slot: str) -> State:
+        return replace(self, slots={slot: self.slots[slot]})
+
+
+def register(commands: Any) -> None:
+    """Adds the commands to the subparsers of `cli.parser`."""
+    diff = commands.add_parser("diff", help="what changed between runs, for a pull request", description=_HELP,
+                               formatter_class=argparse.RawDescriptionHelpFormatter)
+    diff.add_argument("base", metavar="BASE", help="a git ref, a run, or a folder of runs")
+    diff.add_argument("head", metavar="HEAD", nargs="?", help="likewise (default: the runs in docs/runs)")
+    diff.add_argument("--json", action="store_true", help="one JSON object instead of Markdown")
+    diff.add_argument("--output", metavar="FILE", help="write there instead of to the terminal")
+    diff.add_argument("--fail-on", metavar="|".join(GATE_NAMES), action="append", choices=GATE_NAMES, default=[],
+                      help="end with status 1 on such a difference; may be given more than once")
+    diff.set_defaults(command=_diff)
+
+    merge = commands.add_parser("merge", help="take runs made elsewhere into docs/runs, and render once")
+    merge.add_argument("sources", metavar="DIR", nargs="+", type=Path, help="a run's folder, or a folder with several runs in it")
+    merge.add_argument("--accept", action="store_true", help="let an incoming run replace a different one of its slot")
+    merge.set_defaults(command=_merge, makes_pages=True)
+
+
+def _merge(chosen: argparse.Namespace, layout: Layout, stages: Stages) -> int:
+    """Says for each run what became of it; renders once if anything is new."""
+    from ..review import merge
+    from ..pages import publish
+
+    said = {"new": "new", "same": "recorded here already", "other": "replaced the recorded run"}
+    incoming = merge.merge(chosen.sources, layout.recorded, chosen.accept)
+    for one in incoming:
+        print(f"{one.slot}: {said[one.state]}")
+    if any(one.state != "same" for one in incoming):
+        stages.at("the runs are in docs/runs; `make render` finishes the pages")
+        layout.feature_first(incoming[0].slot)
+        publish.render_recorded(layout)
+    return 0
+
+
+def _diff(chosen: argparse.Namespace, layout: Layout, stages: Stages) -> int:
+    """Prints the comparison; 1 if a gate caught something."""
+    from ..review.diff import as_json, gates, render
+    from ..review.diff.trees import compare_trees, slots
+
+    with ExitStack() as opened:
+        old = _state(chosen.base, layout, opened)
+        new = _state(chosen.head, layout, opened) if chosen.head else State("docs/runs", slots(layout.recorded))
+        old, new = _matched(old, new)
+        diff = compare_trees(old.name, old.slots, new.name, new.slots)
+        text = json.dumps(as_json.tree_json(diff), indent=1, ensure_ascii=False) + "\n" if chosen.json else render.tree_markdown(diff)
+    if chosen.output:
+        Path(chosen.output).write_text(text, encoding="utf-8")
+    else:
+        sys.stdout.write(text)
+    caught = gates.failed(diff, chosen.fail_on)
+    for line in caught:
+        print(f"caught by --fail-on {line}", file=sys.stderr)
+    return 1 if caught else 0
+
+
+def _state(name: str, layout: Layout, opened: ExitStack) -> State:
+    from .. import run as run_room
+    from ..review.diff.trees import at_ref, slots
+
+    for folder in (Path(name), layout.live / name, layout.recorded / name):
+        if (folder / run_room.RUN_FILE).is_file():
+            return State(name, {run_room.load(folder).slot: folder}, single=True)
+    if Path(name).is_dir() and run_room.discover(Path(name)):
+        return State(name, slots(Path(name)))
+    return State(name, opened.enter_context(at_ref(name, layout.root)))
+
+
+def _matched(old: State, new: State) -> tuple[State, State]:
+    """Brings a single run and its counterpart together.
+
+    Two single runs are compared with each other whatever their slots. One against many is compared
+    with the run of its own slot only, so that the others do not read as new or gone.
+    """
+    if not (old.single or new.single):
+        return old, new
+    slot = next(iter(new.slots if new.single else old.slots))
+    if old.single and new.single:
+        old = replace(old, slots={slot: next(iter(old.slots.values()))})
+    for state in (old, new):
+        if slot not in state.slots:
+            raise ReportError(f"{state.name} has no run of {slot}", cure="name two runs")
+    if old.slots[slot].resolve() == new.slots[slot].resolve():
+        raise ReportError(f"{slot} would be compared with itself", cure="name a second run, or a git ref as BASE")
+    return old.only(slot), new.only(slot)

@@ -1,0 +1,130 @@
+"""What `report` says in the terminal when it has finished: plain lines, no colours."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections import Counter
+from typing import Mapping, Sequence
+
+from ..analysis import RunFacts, VariantFacts
+from ..questions.model import VERDICTS, Outcome
+from ..numbers.statistics import Estimate
+from ..saying.units import MISSING, Seconds, plural
+
+WIDTH = 100
+SHOWN = 0.1
+"""Phases shorter than this, in seconds, are not worth a word."""
+PARTS = 3
+"""How many parts of a phase are named."""
+CLAIMS = 4
+"""How many claims are named that one reason keeps from being measured."""
+ON_A_CPU = ("python", "torch", "os")
+"""The software that a run on a CPU used; torch may have been built for a CUDA that no part of it touched."""
+
+
+def summary(facts: RunFacts, outcomes: Mapping[str, Outcome], seconds: Mapping[str, float], where: str) -> str:
+    """The whole text.
+
+    Args:
+        seconds: what each step of this command took, in order
+        where: how to look at the site, one line
+    """
+    blocks = [_environment(facts), _table(facts), _caveats(facts), _verdicts(outcomes), _spent(facts, seconds), where]
+    return "\n\n".join(block for block in blocks if block)
+
+
+def _environment(facts: RunFacts) -> str:
+    device, software = facts.device, facts.software
+    capability = f", compute capability {device.compute_capability}" if device.compute_capability else ""
+    shown = ON_A_CPU if device.kind == "cpu" else tuple(software)
+    names = ", ".join(f"{name} {software[name]}" for name in shown if software.get(name))
+    return "\n".join([f"{device.name}{capability}", *_wrapped(names, "  "),
+                      f"  workload {facts.workload.name}: {facts.workload.describe()}"])
+
+
+def _table(facts: RunFacts) -> str:
+    rows: list[tuple[str, ...]] = [("variant", "GPU time", "wall time", "host time", "GPU activities")]
+    for variant in facts.variants.values():
+        if variant.ok:
+            rows.append((variant.id, _time(variant.gpu_time), _time(variant.wall_time), _time(variant.host_time), _activities(variant)))
+    widths = [max(len(row[place]) for row in rows) for place in range(5)]
+    lines = ["  ".join([row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:4], widths[1:4])), row[4]]).rstrip() for row in rows]
+    causes: dict[tuple[str, str], list[str]] = {}
+    for variant in facts.variants.values():
+        if not variant.ok:
+            causes.setdefault((variant.status, variant.reason or "no reason recorded"), []).append(variant.id)
+    for (status, reason), names in causes.items():
+        lines += _wrapped(f"{', '.join(names)} {status}: {reason}", "")
+    return "\n".join(lines)
+
+
+def _time(value: Estimate | None) -> str:
+    return MISSING if value is None else str(Seconds(value.median))
+
+
+def _activities(variant: VariantFacts) -> str:
+    if variant.kernels is None:
+        return f"{MISSING} (no GPU lane)"
+    parts = [plural(variant.kernels, "kernel")]
+    parts += [plural(number, noun) for number, noun in ((variant.memcpys, "memcpy"), (variant.memsets, "memset")) if number]
+    return ", ".join(parts)
+
+
+def _caveats(facts: RunFacts) -> str:
+    lines = [line for caveat in facts.caveats for line in _wrapped(caveat, "  ")]
+    return "\n".join(["mind that", *lines]) if lines else ""
+
+
+def _verdicts(outcomes: Mapping[str, Outcome]) -> str:
+    """Verdicts that were reached with their headlines, then how many claims each reason kept from being measured."""
+    counts = Counter(outcome.verdict for outcome in outcomes.values())
+    lines = [f"{plural(len(outcomes), 'claim')} of the article: " + ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS)]
+    for verdict in VERDICTS[:3]:
+        for outcome in outcomes.values():
+            if outcome.verdict == verdict:
+                lines += _wrapped(f"{verdict:<12}  {outcome.claim}: {outcome.headline}", "  ", hang=14)
+    reasons: dict[str, list[str]] = {}
+    for outcome in outcomes.values():
+        if outcome.verdict == "not measurable":
+            reasons.setdefault(outcome.headline.removeprefix("Not measurable: "), []).append(outcome.claim)
+    if reasons:
+        lines.append("not measurable here (the run's page has each reason in full)")
+    for reason, claims in sorted(reasons.items(), key=lambda item: -len(item[1])):
+        named = ", ".join(claims[:CLAIMS]) + (f" and {len(claims) - CLAIMS} more" if len(claims) > CLAIMS else "")
+        alone = f"{named}: " if len(claims) == 1 else ""
+        lines.append(f"  {len(claims):>2}  {textwrap.shorten(alone + _sentence(reason), WIDTH - 6, placeholder=' …')}")
+        lines += [] if alone else _wrapped(named, "      ", hang=0)
+    return "\n".join(lines)
+
+
+def _sentence(reason: str) -> str:
+    """The first sentence of a reason, with a capital and without what is in parentheses."""
+    bare = re.sub(r"\s*\([^()]*\)", "", reason)
+    first = re.split(r"(?<=[.])\s", bare)[0]
+    return first[:1].upper() + first[1:]
+
+
+def _spent(facts: RunFacts, seconds: Mapping[str, float]) -> str:
+    """Where the seconds went: the command's steps, then the phases of the capture with their longest parts."""
+    lines: list[str] = []
+    if seconds:
+        steps = ", ".join(f"{name} {_brief(value)}" for name, value in seconds.items())
+        lines += _wrapped(f"{_brief(sum(seconds.values()))} in all: {steps}", "")
+    lines += [f"  {_phase(name, facts.phases)}" for name, value in facts.phases.items() if name != "whole" and ": " not in name and value >= SHOWN]
+    return "\n".join(lines)
+
+
+def _phase(name: str, phases: Mapping[str, float]) -> str:
+    """`timing  4.7 s (rounds 1.9 s, warming up 1.6 s)`."""
+    parts = sorted(((part.removeprefix(f"{name}: "), value) for part, value in phases.items() if part.startswith(f"{name}: ") and value >= SHOWN), key=lambda item: -item[1])
+    inside = ", ".join(f"{part} {_brief(value)}" for part, value in parts[:PARTS])
+    return f"{name:<8} {_brief(phases[name]):>7}" + (f" ({inside})" if inside else "")
+
+
+def _brief(seconds: float) -> str:
+    return f"{seconds:.1f} s"
+
+
+def _wrapped(text: str, indent: str, hang: int = 2) -> Sequence[str]:
+    return textwrap.wrap(text, WIDTH, initial_indent=indent, subsequent_indent=indent + " " * hang, break_on_hyphens=False) or [indent]

@@ -1,0 +1,1 @@
+"""What is known of devices before anything runs: limits, peaks, occupancy, kernel names."""

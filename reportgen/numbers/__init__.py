@@ -1,0 +1,1 @@
+"""What repeated measurements allow one to say; pure arithmetic on samples."""

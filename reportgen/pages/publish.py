@@ -1,0 +1,110 @@
+"""From recorded runs to pages and to the site: the steps that `render`, `site` and `report` share."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Sequence
+
+from ..review import checks
+from .. import analysis as facts_room, findings, pages
+from . import readme
+from ..errors import PageMismatch, ReportError
+from ..run.layout import Layout
+from ..run import Run
+
+EPOCH = "315532800"
+"""1980-01-01: the sitemap's date, so that the same pages give the same site."""
+
+
+def render_recorded(layout: Layout) -> list[Run]:
+    """Writes docs/ and the README's table from the recorded runs; returns the runs."""
+    runs = layout.recorded_runs()
+    featured = layout.featured(runs)
+    pages.render(runs, layout.docs, featured, layout.docs)
+    layout.readme.write_text(_readme(layout, runs, featured), encoding="utf-8")
+    return runs
+
+
+def refuse_damaged(layout: Layout, accept: bool = False) -> None:
+    """Looks at what is recorded before time is spent on profiling, for pages show all runs or none.
+
+    Args:
+        accept: a damaged run may be the one that is to be replaced, so only say that there is one.
+
+    Raises:
+        ReportError: a recorded run cannot be read, or FEATURED names none.
+    """
+    runs, damaged = checks.readable(layout.docs)
+    if damaged and accept:
+        print("\n".join(["warning: a recorded run is damaged; unless this run replaces it, the pages cannot be made", *damaged]), file=sys.stderr)
+    elif damaged:
+        raise ReportError("\n  ".join(["a recorded run is damaged, so no page could be made and nothing was profiled", *damaged]),
+                          cure="do what the line says; if this machine is to record that run anew, give ACCEPT=1")
+    elif runs:
+        layout.featured(runs)
+
+
+def render_live(layout: Layout, folder: Path | None = None) -> list[Run]:
+    """Writes build/docs from the recorded runs and the live ones; the working tree stays as it is.
+
+    Args:
+        folder: the fresh run among the live ones, which is featured where no run is recorded.
+    """
+    runs = layout.with_live(folder)
+    slot = next((each.slot for each in runs if each.path == folder), None)
+    pages.render(runs, layout.live_docs, layout.featured(runs, otherwise=slot), layout.docs)
+    return runs
+
+
+def check(layout: Layout) -> None:
+    """Looks whether docs/runs is in order, then compares the committed pages with what its runs render to.
+
+    Raises:
+        PageMismatch: names each run that is not in order, or each page and line that differs.
+    """
+    disorder = []
+    for line in checks.extra(layout.docs, _locked_torch(layout)):
+        if line.startswith(checks.NOTE):
+            print(line, file=sys.stderr)
+        else:
+            disorder.append(line)
+    if disorder:
+        raise PageMismatch("\n".join(["docs/runs is not in order", *disorder]), cure="do what each line says, then `make render`")
+    runs = layout.recorded_runs()
+    featured = layout.featured(runs)
+    problems = [line.removeprefix(f"{layout.root}/") for line in pages.check(runs, layout.docs, featured)]
+    problems += readme.differences(layout.readme.read_text(encoding="utf-8"), _readme(layout, runs, featured))
+    if problems:
+        raise PageMismatch("\n".join(["the committed pages are not what the runs render to", *problems]),
+                           cure="`make render` writes them anew; a number is never edited by hand")
+
+
+def _locked_torch(layout: Layout) -> str | None:
+    """The version of torch that `make` would install."""
+    lock = layout.root / "requirements" / "capture.txt"
+    found = re.search(r"^torch==(\S+)", lock.read_text(encoding="utf-8"), re.M) if lock.is_file() else None
+    return found[1] if found else None
+
+
+def _readme(layout: Layout, runs: Sequence[Run], featured: str) -> str:
+    shown = facts_room.build(next(run for run in runs if run.slot == featured))
+    return readme.update(layout.readme.read_text(encoding="utf-8"), shown, findings.outcomes(shown))
+
+
+def build_site(layout: Layout, docs: Path) -> None:
+    """Builds site/ with MkDocs, strictly.
+
+    Raises:
+        ReportError: MkDocs found something wrong; its own words are in the message.
+    """
+    environment = {**os.environ, "DOCS_DIR": str(docs), "NAV_FILE": str(docs / "nav.yml"), "SITE_DIR": str(layout.site),
+                   "SOURCE_DATE_EPOCH": EPOCH, "NO_MKDOCS_2_WARNING": "1"}
+    # Never --quiet: together with --strict it hides failures and ends with 0.
+    done = subprocess.run([sys.executable, "-E", "-m", "mkdocs", "build", "--strict"], cwd=layout.root, env=environment,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if done.returncode:
+        raise ReportError(f"the strict build of the site failed\n{done.stdout.strip()}", cure="mend what MkDocs names above, then `make site`")

@@ -1,0 +1,1 @@
+"""What a claim and a reading are made of: rules, cases, evidence."""

@@ -1,0 +1,44 @@
+"""A comparison as JSON: times in microseconds, shares as ratios, `null` for unknown."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...questions.model import Outcome
+from .model import RunDiff, TimingChange
+from .trees import TreeDiff
+
+SCHEMA_VERSION = 1
+
+
+def tree_json(diff: TreeDiff) -> dict[str, Any]:
+    """The object that `python -m reportgen diff --json` prints."""
+    return {
+        "schema_version": SCHEMA_VERSION, "old": diff.old, "new": diff.new,
+        "changed": {slot: run_json(run) for slot, run in diff.changed.items()},
+        "added": {slot: {claim: outcome.verdict for claim, outcome in side.outcomes.items()} for slot, side in diff.added.items()},
+        "removed": list(diff.removed), "same": list(diff.same), "unreadable": dict(diff.unreadable),
+    }
+
+
+def run_json(diff: RunDiff) -> dict[str, Any]:
+    return {
+        "old": diff.old.facts.slot, "new": diff.new.facts.slot, "new_baseline": diff.new_baseline, "unchanged": diff.unchanged,
+        "environment": [{"name": c.name, "old": c.old, "new": c.new, "baseline": c.baseline} for c in diff.environment],
+        "verdicts": [{"claim": c.claim, "flipped": c.flipped, "old": _outcome(c.old), "new": _outcome(c.new)} for c in diff.verdicts],
+        "structure": [{"variant": c.variant, "kind": c.kind, "what": c.what, "old": c.old, "new": c.new, "times": c.times} for c in diff.structure],
+        "timings": [_timing(c) for c in diff.timings],
+        "added_variants": list(diff.added), "removed_variants": list(diff.removed),
+    }
+
+
+def _outcome(outcome: Outcome) -> dict[str, str]:
+    return {"verdict": outcome.verdict, "case": outcome.case, "headline": outcome.headline}
+
+
+def _timing(change: TimingChange) -> dict[str, Any]:
+    return {
+        "variant": change.variant, "quantity": change.quantity, "old_us": round(change.old.median * 1e6, 4), "new_us": round(change.new.median * 1e6, 4),
+        "ratio": round(change.ratio, 6), "interval": [round(bound, 6) for bound in change.interval] if change.interval else None,
+        "threshold": change.threshold, "significant": change.significant, "decides": change.decides,
+    }

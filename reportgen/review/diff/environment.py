@@ -1,0 +1,56 @@
+"""What surrounds the two runs: device, software, settings, host, workload."""
+
+from __future__ import annotations
+
+from typing import Any, Collection, Mapping
+
+from ...analysis import RunFacts
+from ...run.noise import other_settings, other_software, switches
+from ...saying.units import Bytes
+from .model import EnvironmentChange
+
+_DEVICE = {"name": "device", "compute_capability": "compute capability", "sm_count": "SMs", "memory_bytes": "memory", "l2_cache_bytes": "last-level cache",
+           "mig_profile": "MIG profile", "ecc": "ECC", "power_limit_watts": "power limit (W)"}
+_PROTOCOL = ("processes", "rounds", "start_method", "timer")
+_TOLERANCE_WATTS = 1.0
+"""Drivers report a limit with a fraction of a watt that moves; the slot's name uses the same margin."""
+
+
+def environment(old: RunFacts, new: RunFacts) -> tuple[EnvironmentChange, ...]:
+    """Differences, device first. What only one side recorded is shown and is no new baseline."""
+    changes = [*_device(old, new)]
+    if old.label != new.label:
+        changes.append(EnvironmentChange("label", old.label, new.label, False))
+    if old.workload.describe() != new.workload.describe():
+        changes.append(EnvironmentChange("workload", old.workload.describe(), new.workload.describe(), True))
+    changes += _mapping("", old.software, new.software, other_software(old.software, new.software))
+    decisive = other_settings(old.settings, new.settings, new.device.kind)
+    changes += _mapping("setting ", switches(old.settings), switches(new.settings), decisive)
+    changes += _mapping("host ", old.host, new.host, ())
+    changes += _mapping("protocol ", *({name: run.protocol.get(name) for name in _PROTOCOL} for run in (old, new)), ())
+    return tuple(changes)
+
+
+def _device(old: RunFacts, new: RunFacts) -> list[EnvironmentChange]:
+    changes = []
+    for name, label in _DEVICE.items():
+        before, after = getattr(old.device, name), getattr(new.device, name)
+        if name == "power_limit_watts" and before is not None and after is not None and abs(before - after) <= _TOLERANCE_WATTS:
+            continue
+        if before != after:
+            # Memory as the driver reports it moves by a few MiB between driver versions.
+            sized = name.endswith("_bytes")
+            show = (lambda value: str(Bytes(value))) if sized else str
+            texts = (None if value is None else show(value) for value in (before, after))
+            changes.append(EnvironmentChange(label, *texts, not sized and before is not None and after is not None))
+    return changes
+
+
+def _mapping(prefix: str, old: Mapping[str, Any], new: Mapping[str, Any], decisive: Collection[str]) -> list[EnvironmentChange]:
+    names = [*old, *(name for name in new if name not in old)]
+    return [EnvironmentChange(f"{prefix}{name}", _text(old.get(name)), _text(new.get(name)), name in decisive)
+            for name in names if old.get(name) != new.get(name)]
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None else str(value)

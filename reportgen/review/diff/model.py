@@ -1,0 +1,135 @@
+"""The shapes of a comparison. Values are as recorded; `render` turns them into text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Mapping
+
+from ...analysis import RunFacts
+from ...questions.model import Outcome
+from ...run.noise import Noise
+from ...numbers.statistics import Estimate
+
+
+@dataclass(frozen=True)
+class Side:
+    """One run as a comparison needs it: its facts, its outcomes, and the floor that holds for it."""
+
+    facts: RunFacts
+    outcomes: Mapping[str, Outcome]
+    noise: Noise | None = None
+
+
+@dataclass(frozen=True)
+class EnvironmentChange:
+    """baseline: the difference makes the new run a new baseline, so timings are not held against the code"""
+
+    name: str
+    old: str | None
+    new: str | None
+    baseline: bool
+
+
+@dataclass(frozen=True)
+class VerdictChange:
+    """The same claim on both sides. flipped: another verdict; else the same verdict by another case."""
+
+    claim: str
+    old: Outcome
+    new: Outcome
+
+    @property
+    def flipped(self) -> bool:
+        return self.old.verdict != self.new.verdict
+
+
+@dataclass(frozen=True)
+class StructureChange:
+    """Something exact that differs in one variant.
+
+    kind: `status`, `source`, `replaced`, `added`, `removed`, `count`, `launch`, `memory`, `masked row`, `training`
+    what: what is meant (`kernels`, `registers of …`, a role); the same on every rerun
+    old, new: exact values or names; `None` where that side has none
+    times: how many activities changed alike
+    """
+
+    variant: str
+    kind: str
+    what: str
+    old: object
+    new: object
+    times: int = 1
+
+    @property
+    def key(self) -> tuple[str, str, str, str, str]:
+        """What a second pass must show again. The reason of a failure may hold a number that moves; the status may not."""
+        old, new = (str(value).split(" (")[0] if self.kind == "status" else str(value) for value in (self.old, self.new))
+        return (self.variant, self.kind, self.what, old, new)
+
+
+@dataclass(frozen=True)
+class TimingChange:
+    """One quantity of one variant on both sides, in seconds.
+
+    interval: the ratio new ÷ old with 99 % confidence; `None` with too few processes
+    threshold: the least relative change that would have counted
+    significant: exact p < 0.01 and a shift beyond the threshold
+    decides: may cause a replacement; host time and first calls never do
+    """
+
+    variant: str
+    quantity: str
+    old: Estimate
+    new: Estimate
+    interval: tuple[float, float] | None
+    threshold: float
+    significant: bool
+    decides: bool
+
+    @property
+    def ratio(self) -> float:
+        return self.new.median / self.old.median
+
+    @property
+    def slower(self) -> bool:
+        return self.ratio > 1
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        return (self.variant, self.quantity, "slower" if self.slower else "faster")
+
+
+@dataclass(frozen=True)
+class RunDiff:
+    """Two runs compared. Variants that only one side has are listed apart and compared with nothing."""
+
+    old: Side
+    new: Side
+    environment: tuple[EnvironmentChange, ...]
+    verdicts: tuple[VerdictChange, ...]
+    structure: tuple[StructureChange, ...]
+    timings: tuple[TimingChange, ...]
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+
+    @property
+    def new_baseline(self) -> bool:
+        return any(change.baseline for change in self.environment)
+
+    @property
+    def flipped(self) -> tuple[VerdictChange, ...]:
+        return tuple(change for change in self.verdicts if change.flipped)
+
+    @property
+    def significant(self) -> tuple[TimingChange, ...]:
+        return tuple(change for change in self.timings if change.significant)
+
+    @property
+    def decisive(self) -> tuple[TimingChange, ...]:
+        """The significant timings that may cause a replacement."""
+        return tuple(change for change in self.significant if change.decides)
+
+    @property
+    def unchanged(self) -> bool:
+        """Nothing that a reviewer must look at: no structure, no deciding timing, no variant more or less."""
+        return not (self.structure or self.decisive or self.added or self.removed)

@@ -1,0 +1,90 @@
+"""Exact differences of one variant: kernels, counts, launches, occupancy, peak bytes, code."""
+
+from __future__ import annotations
+
+from collections import Counter
+from difflib import SequenceMatcher, unified_diff
+from typing import Any, Iterator, Sequence
+
+from ...analysis import ActivityFacts, VariantFacts
+from .model import StructureChange
+
+_COUNTS = {"kernels": "kernels", "memcpys": "memcpys", "memsets": "memsets", "op_count": "CPU ops", "transposes": "transposes"}
+_LAUNCH = {"launch_api": "launch API", "grid": "grid", "block": "block", "registers": "registers per thread",
+           "shared_memory": "shared memory (bytes)", "bytes": "bytes", "profiler_occupancy": "profiler occupancy (%)"}
+
+
+def structure(old: VariantFacts, new: VariantFacts) -> tuple[StructureChange, ...]:
+    """All exact differences, the gravest first. Timings are not looked at."""
+    if old.status != new.status:
+        return (*_source(old, new), StructureChange(old.id, "status", "status", _status(old), _status(new)))
+    changes = [*_source(old, new)]
+    if bool(old.activities) == bool(new.activities):
+        changes += _activities(old, new)
+    changes += [StructureChange(old.id, "count", label, before, after) for field, label in _COUNTS.items()
+                if (before := getattr(old, field)) != (after := getattr(new, field))]
+    if old.peak_memory_bytes != new.peak_memory_bytes:
+        changes.append(StructureChange(old.id, "memory", "peak memory above the inputs", old.peak_memory_bytes, new.peak_memory_bytes))
+    return (*changes, *_others(old, new))
+
+
+def _status(variant: VariantFacts) -> str:
+    return variant.status if variant.ok or not variant.reason else f"{variant.status} ({variant.reason})"
+
+
+def _source(old: VariantFacts, new: VariantFacts) -> list[StructureChange]:
+    """The variant's file differs: other code ran, whatever the numbers say."""
+    if old.source == new.source:
+        return []
+    lines = [line for line in unified_diff(old.source.splitlines(), new.source.splitlines(), n=0, lineterm="") if line[:3] not in ("+++", "---")]
+    plus, minus = (sum(line.startswith(sign) for line in lines) for sign in "+-")
+    return [StructureChange(old.id, "source", "source", None, f"+{plus} −{minus} lines")]
+
+
+def _others(old: VariantFacts, new: VariantFacts) -> Iterator[StructureChange]:
+    """What the masked row gave and what training launched, where both sides recorded them."""
+    if old.masked_row and new.masked_row and old.masked_row.outcome != new.masked_row.outcome:
+        yield StructureChange(old.id, "masked row", "a fully masked row gives", old.masked_row.outcome, new.masked_row.outcome)
+    if old.training and new.training:
+        for field in ("status", "kernels"):
+            before, after = getattr(old.training, field), getattr(new.training, field)
+            if before != after:
+                yield StructureChange(old.id, "training", f"training {field}", before, after)
+
+
+def _activities(old: VariantFacts, new: VariantFacts) -> list[StructureChange]:
+    """Activities aligned by name and order: removed, added, replaced (same role), launched otherwise."""
+    before, after = old.activities, new.activities
+    found: Counter[tuple[str, str, Any, Any]] = Counter()
+    matcher = SequenceMatcher(None, [a.name for a in before], [a.name for a in after], autojunk=False)
+    for tag, i, j, k, m in matcher.get_opcodes():
+        if tag == "equal":
+            for one, other in zip(before[i:j], after[k:m]):
+                found.update(_launch(one, other))
+        else:
+            found.update(_exchanged(before[i:j], after[k:m]))
+    order = {"replaced": 0, "removed": 1, "added": 2, "launch": 3}
+    items = sorted(found.items(), key=lambda item: order[item[0][0]])
+    return [StructureChange(old.id, kind, what, one, other, times) for (kind, what, one, other), times in items]
+
+
+def _exchanged(before: Sequence[ActivityFacts], after: Sequence[ActivityFacts]) -> list[tuple[str, str, Any, Any]]:
+    """Pairs what has the same role, in order; the rest went away or came."""
+    out, left = [], list(after)
+    for one in before:
+        other = next((candidate for candidate in left if candidate.role == one.role), None)
+        if other is None:
+            out.append(("removed", one.role, one.name, None))
+        else:
+            left.remove(other)
+            out.append(("replaced", one.role, one.name, other.name))
+    return out + [("added", other.role, None, other.name) for other in left]
+
+
+def _launch(one: ActivityFacts, other: ActivityFacts) -> list[tuple[str, str, Any, Any]]:
+    out = [("launch", f"{label} of {one.name}", before, after) for field, label in _LAUNCH.items()
+           if (before := getattr(one, field)) != (after := getattr(other, field))]
+    before, after = (activity.occupancy.theoretical if activity.occupancy else None for activity in (one, other))
+    if before != after:
+        out.append(("launch", f"theoretical occupancy (%) of {one.name}", before, after))
+    return out

@@ -1,0 +1,42 @@
+"""Timings of one variant on both sides, each with its interval and whether it counts."""
+
+from __future__ import annotations
+
+from ...numbers import ranks
+from ...analysis import VariantFacts
+from ...run.noise import Noise
+from ...numbers.statistics import MINIMUM_EFFECT, changed
+from .model import TimingChange
+
+QUANTITIES = {
+    "gpu_time": "GPU time",
+    "gpu_time_cold": "GPU time, cold inputs",
+    "wall_time": "wall time",
+    "host_time": "host time",
+    "first_call": "first call",
+    "first_call_new_shape": "first call, new shape",
+}
+_DECIDING = ("gpu_time", "gpu_time_cold", "wall_time")
+HOST_BOUND = 0.8
+"""Where the host needs this share of the wall time, the GPU waits for it, and wall time is host time."""
+
+
+def timings(old: VariantFacts, new: VariantFacts, floors: tuple[Noise | None, ...]) -> tuple[TimingChange, ...]:
+    """Every quantity that both sides measured, in the order of `QUANTITIES`."""
+    found = []
+    for quantity in QUANTITIES:
+        before, after = getattr(old, quantity), getattr(new, quantity)
+        if before is None or after is None or before.median <= 0:
+            continue
+        floor = max((noise.floor(quantity) for noise in floors if noise), default=0.0)
+        decides = quantity in _DECIDING and not (quantity == "wall_time" and (host_bound(old) or host_bound(new)))
+        found.append(TimingChange(old.id, quantity, before, after, ranks.interval(before, after), max(MINIMUM_EFFECT, floor),
+                                  changed(before, after, floor), decides))
+    return tuple(found)
+
+
+def host_bound(variant: VariantFacts) -> bool:
+    """Whether the wall time on a GPU is the host's own time; never on a CPU, where it is all there is."""
+    if variant.gpu_time is None or variant.wall_time is None or variant.host_time is None:
+        return False
+    return variant.host_time.median >= HOST_BOUND * variant.wall_time.median

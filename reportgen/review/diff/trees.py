@@ -1,0 +1,116 @@
+"""Two states of all recorded runs, slot by slot: a git ref, a folder of runs, or one run."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import tarfile
+import tempfile
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Iterator, Mapping
+
+from ... import run as run_room
+from ...errors import ReportError
+from ...run.noise import NOISE_FILE
+from .compare import compare
+from .model import RunDiff, Side
+from .sides import load
+
+EVIDENCE = (run_room.RUN_FILE, NOISE_FILE, ".trace.json.gz")
+
+
+@dataclass(frozen=True)
+class TreeDiff:
+    """old, new: what the two states are called
+    changed: slot → comparison, for slots whose evidence differs
+    added, removed: slots that only one side has
+    same: slots whose evidence is the same, byte for byte
+    unreadable: slot → why one of its sides could not be read
+    """
+
+    old: str
+    new: str
+    changed: Mapping[str, RunDiff]
+    added: Mapping[str, Side]
+    removed: tuple[str, ...]
+    same: tuple[str, ...]
+    unreadable: Mapping[str, str]
+
+
+def slots(root: Path) -> dict[str, Path]:
+    """Slot → folder of every run below `root`, by the folders' names: `<device>/<workload>`."""
+    return {f"{folder.parent.name}/{folder.name}": folder for folder in run_room.discover(root)}
+
+
+def compare_trees(old_name: str, old: Mapping[str, Path], new_name: str, new: Mapping[str, Path]) -> TreeDiff:
+    """Compares slot with slot. A run that cannot be read is named, and the others are compared all the same."""
+    changed: dict[str, RunDiff] = {}
+    added: dict[str, Side] = {}
+    unreadable: dict[str, str] = {}
+    same = [slot for slot in sorted(old.keys() & new.keys()) if equal(old[slot], new[slot])]
+    for slot in sorted(new):
+        if slot in same:
+            continue
+        try:
+            if slot in old:
+                changed[slot] = compare(load(old[slot]), load(new[slot]))
+            else:
+                added[slot] = load(new[slot])
+        except ReportError as error:
+            unreadable[slot] = error.problem
+    removed = tuple(slot for slot in sorted(old) if slot not in new)
+    return TreeDiff(old_name, new_name, changed, added, removed, tuple(same), unreadable)
+
+
+def evidence(folder: Path) -> dict[str, bytes]:
+    """The files of a run's folder that are evidence, by name; pages and charts beside them are not."""
+    return {file.name: file.read_bytes() for file in sorted(folder.iterdir()) if file.is_file() and file.name.endswith(EVIDENCE)}
+
+
+def equal(one: Path, other: Path) -> bool:
+    """Whether both folders hold the same evidence, byte for byte."""
+    return evidence(one) == evidence(other)
+
+
+@contextmanager
+def at_ref(ref: str, root: Path, below: str = "docs/runs") -> Iterator[dict[str, Path]]:
+    """The runs as they were where `ref` and HEAD parted, which is what a pull request is compared with.
+
+    Raises:
+        ReportError: `ref` names no commit of this repository.
+    """
+    commit = _parting(ref, root)
+    with tempfile.TemporaryDirectory(prefix="runs-") as folder:
+        if _git(root, "ls-tree", "-d", commit, below).strip():
+            _unpack(_git(root, "archive", "--format=tar", commit, below), Path(folder))
+        yield slots(Path(folder) / below)
+
+
+def _unpack(packed: bytes, folder: Path) -> None:
+    """Writes the evidence in a tar archive below `folder`; pages and charts are left in it."""
+    with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
+        for member in archive:
+            content = archive.extractfile(member) if member.isfile() and member.name.endswith(EVIDENCE) else None
+            if content is not None:
+                file = folder / member.name
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_bytes(content.read())
+
+
+def _parting(ref: str, root: Path) -> str:
+    found = subprocess.run(["git", "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}"], cwd=root, capture_output=True)
+    if found.returncode:
+        raise ReportError(f"{ref!r} is neither a run, nor a folder of runs, nor a commit of this repository",
+                          cure="give a run's folder or slot, or a branch, tag or commit (`git fetch` may be needed first)")
+    commit = found.stdout.decode().strip()
+    parted = subprocess.run(["git", "merge-base", commit, "HEAD"], cwd=root, capture_output=True)
+    return parted.stdout.decode().strip() if parted.returncode == 0 else commit
+
+
+def _git(root: Path, *arguments: str) -> bytes:
+    done = subprocess.run(["git", *arguments], cwd=root, capture_output=True)
+    if done.returncode:
+        raise ReportError(f"git {arguments[0]} failed: {done.stderr.decode(errors='replace').strip()}", cure="run it in a checkout of the report's repository")
+    return done.stdout

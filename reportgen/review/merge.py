@@ -1,0 +1,93 @@
+"""Brings runs that were made elsewhere into docs/runs: all of them, or none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Sequence
+
+from .. import analysis as facts_room, run as run_room
+from ..run import noise as noise_room, slots
+from .diff import trees
+from ..errors import ReportError
+
+
+@dataclass(frozen=True)
+class Incoming:
+    """A valid run from elsewhere and what it means here.
+
+    state: `new`, `same` (recorded here already, byte for byte), or `other` (would replace another run)
+    """
+
+    folder: Path
+    slot: str
+    state: Literal["new", "same", "other"]
+
+
+def find(sources: Sequence[Path]) -> list[Path]:
+    """Every run's folder in `sources`: each is one itself, or a tree that holds some.
+
+    Raises:
+        ReportError: a source is not there or holds no run.
+    """
+    found: list[Path] = []
+    for source in sources:
+        here = sorted(file.parent for file in source.rglob(run_room.RUN_FILE) if not any(part.startswith(".") for part in file.relative_to(source).parts))
+        if not here:
+            raise ReportError("holds no run", where=str(source), cure="name a folder that has run.json in it or below it")
+        found += [folder for folder in here if folder.resolve() not in {one.resolve() for one in found}]
+    return found
+
+
+def survey(folders: Sequence[Path], runs_root: Path, accept: bool = False) -> list[Incoming]:
+    """Validates every run and says what it means here; changes nothing.
+
+    Raises:
+        ReportError: one line per problem: a run that is damaged, two runs for one slot, or a run
+            that would replace a different one without `accept`.
+    """
+    problems: list[str] = []
+    incoming: dict[str, Incoming] = {}
+    for folder in folders:
+        try:
+            run = run_room.load(folder)
+            facts_room.build(run)
+            noise_room.load(folder)
+        except ReportError as error:
+            problems.append(f"{error.where or folder}: damaged: {error.problem}")
+            continue
+        one = Incoming(folder, run.slot, _state(folder, runs_root / run.slot))
+        first = incoming.setdefault(run.slot, one)
+        if first is not one and not trees.equal(first.folder, folder):
+            problems.append(f"{folder}: another run of {run.slot} than {first.folder}")
+        elif one.state == "other" and not accept:
+            problems.append(f"{folder}: would replace a different run of {run.slot}")
+    if problems:
+        raise ReportError("\n  ".join(["nothing was merged", *problems]), cure=_cure(problems))
+    return list(incoming.values())
+
+
+def _cure(problems: Sequence[str]) -> str:
+    """What to do about these problems."""
+    cures = {"damaged": "fetch damaged runs again", "another run": "give one run per slot (`LABEL=` keeps a second one)",
+             "would replace": "look at `python -m reportgen diff SLOT RUN`, then give --accept to replace"}
+    return "; ".join(cure for sign, cure in cures.items() if any(f": {sign}" in problem for problem in problems))
+
+
+def _state(folder: Path, target: Path) -> Literal["new", "same", "other"]:
+    if not (target / run_room.RUN_FILE).is_file():
+        return "new"
+    return "same" if trees.equal(folder, target) else "other"
+
+
+def merge(sources: Sequence[Path], runs_root: Path, accept: bool = False) -> list[Incoming]:
+    """Takes every run in `sources` into its slot below `runs_root`; nothing is changed unless all are valid.
+
+    Raises:
+        ReportError: as `find` and `survey`.
+    """
+    incoming = survey(find(sources), runs_root, accept)
+    for one in incoming:
+        if one.state != "same":
+            slots.place(one.folder, runs_root)
+    return incoming

@@ -1,0 +1,137 @@
+"""Facts of a run: what is typical, what is said aside, and what a caveat follows from."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from reportgen import analysis as facts_room
+from reportgen import run as run_room
+from reportgen.analysis import counters as counters_room
+from reportgen.analysis.build import typical_forwards
+from reportgen.analysis.caveats import run_caveats
+from reportgen.run.noise import Noise, save
+from reportgen.numbers.statistics import Estimate
+from reportgen.trace import Activity, Forward, Launch
+
+RECORDED = Path(__file__).resolve().parents[1] / "data" / "run-schema-1" / "nvidia-h200" / "article"
+"""A real run of schema 1, kept for ever: what was recorded once must stay readable."""
+
+
+def kernel(name: str, duration: float = 1e-6) -> Activity:
+    return Activity("kernel", name, 0.0, duration, 7, Launch("cudaLaunchKernel", 1, 0.0, 1e-6), ("aten::mul",), (1, 1, 1), (128, 1, 1), 16, 0)
+
+
+def forward(index: int, *names: str) -> Forward:
+    return Forward(index, 1e-4, (), (), tuple(kernel(name) for name in names))
+
+
+def test_forwards_that_differ_are_left_out_of_the_medians():
+    odd, first, second = forward(0, "a"), forward(1, "a", "b"), forward(2, "a", "b")
+    assert typical_forwards([odd, first, second]) == [first, second]
+
+
+def test_in_a_draw_the_earliest_list_is_typical():
+    assert typical_forwards([forward(0, "a"), forward(1, "b")])[0].index == 0
+
+
+def run_with(**changes):
+    return replace(run_room.load(RECORDED), **changes)
+
+
+def test_throttling_says_how_many_samples_and_which_clocks():
+    samples = [{"variant": "naive", "sm_mhz": 1980, "throttle": []}, {"variant": "naive", "sm_mhz": 1965, "throttle": ["software power cap"]}]
+    assert run_caveats(run_with(clocks={"samples": samples}), {}) == (
+        "The clocks were held back (software power cap) in 1 of 2 samples; the SM clock ran between 1,965 MHz and 1,980 MHz.",)
+
+
+def test_clocks_apart_between_variants_are_said_and_raise_the_floor():
+    samples = [{"variant": "naive", "sm_mhz": 1900, "throttle": []}, {"variant": "sdpa_math", "sm_mhz": 1710, "throttle": []}]
+    run = run_with(clocks={"samples": samples})
+    assert "margins smaller than 10 % are treated as noise" in run_caveats(run, {})[0]
+    assert facts_room.build(run).floor == pytest.approx(0.1)
+
+
+def test_neighbours_make_every_time_suspect():
+    assert run_caveats(run_with(clocks={"other_processes": 2}), {}) == (
+        "2 other compute processes used this GPU during the run, so every time here is suspect.",)
+
+
+def test_a_quiet_run_has_no_caveat():
+    assert run_caveats(run_with(clocks={}), {}) == ()
+
+
+def test_the_trace_and_the_timer_apart_by_more_than_five_percent_is_said():
+    built = facts_room.build(run_room.load(RECORDED)).variants["sdpa_flash"]
+    apart = replace(built, trace_gpu_time=built.gpu_time.median * 1.08)
+    assert run_caveats(run_with(clocks={}), {"sdpa_flash": apart})[0].startswith("SDPA flash: the activities in the trace add up to")
+    assert run_caveats(run_with(clocks={}), {"sdpa_flash": replace(built, trace_gpu_time=built.gpu_time.median * 1.04)}) == ()
+
+
+def test_counters_of_another_number_of_kernels_are_not_attached():
+    naive = facts_room.build(run_room.load(RECORDED)).variants["naive"]
+    assert counters_room.mismatch(naive.activities, [{"kernel": "a"}]) == "the trace shows 5 kernels, the counter tool 1"
+
+
+def test_counters_under_another_name_are_not_attached_and_the_place_is_said():
+    naive = facts_room.build(run_room.load(RECORDED)).variants["naive"]
+    rows = [{"kernel": a.name, "metrics": {}} for a in naive.activities if a.kind == "kernel"]
+    rows[3]["kernel"] = "another_kernel<int>(float)"
+    assert counters_room.mismatch(naive.activities, rows) == "kernel 4 is softmax_warp_forward in the trace and another_kernel for the counter tool"
+
+
+@pytest.mark.parametrize(("variant", "counts"), [
+    ("naive", (5, 1, 1)), ("naive_inplace", (5, 0, 1)), ("sdpa_math", (20, 0, 0)),
+    ("sdpa_efficient", (1, 0, 0)), ("sdpa_flash", (1, 0, 0)), ("sdpa_cudnn", (1, 0, 1)),
+])
+def test_the_recorded_h200_counts_kernels_copies_and_memsets_apart(variant, counts):
+    """Read by hand from the first trace of that machine; another torch may change them with the recorded run."""
+    built = facts_room.build(run_room.load(RECORDED)).variants[variant]
+    assert (built.kernels, built.memcpys, built.memsets) == counts
+
+
+def test_traces_that_failed_are_no_reason_to_say_that_there_is_no_gpu_lane():
+    recorded = run_room.load(RECORDED)
+    without = {name: replace(variant, trace_path=None) for name, variant in recorded.variants.items()}
+    built = facts_room.build(replace(recorded, variants=without))
+    assert built.has_gpu_lane
+    assert built.variants["naive"].kernels is None
+
+
+def test_the_first_call_of_a_process_is_told_from_one_after_others():
+    """Process 0 began with naive and took 80 ms; in process 1 it came after others and took 1 ms."""
+    recorded = run_room.load(RECORDED)
+    naive = replace(recorded.variants["naive"], samples={"first_call": Estimate((0.08, 0.001))})
+    run = replace(recorded, variants={"naive": naive}, protocol={"first_call_order": [["naive", "sdpa_math"], ["sdpa_math", "naive"]]})
+    built = facts_room.build(run).variants["naive"]
+    assert built.first_call_alone == Estimate((0.08,))
+    assert (built.first_call.low, built.first_call.high) == (0.001, 0.08)
+    assert facts_room.build(replace(run, protocol={})).variants["naive"].first_call_alone is None
+
+
+def test_each_quantity_has_its_own_floor_where_one_was_taken(tmp_path):
+    recorded = run_room.load(RECORDED)
+    noise = Noise(6, 15, recorded.software, recorded.settings, {"naive": {"gpu_time": 0.001, "host_time": 0.25}}, {"host_time": {"naive/sdpa_math": 0.03}})
+    save(noise, tmp_path)
+    built = facts_room.build(replace(recorded, path=tmp_path, clocks={}, variants={}))
+    assert built.floor_of("host_time", "sdpa_math", "naive") == 0.03
+    assert built.floor_of("host_time", "naive", "sdpa_flash") == 0.25
+    assert built.floor_of("gpu_time", "naive", "sdpa_math") == 0.001
+
+
+def test_a_real_run_of_the_first_schema_decides_every_claim():
+    """Recorded on an H200 with torch 2.11; the verdicts are those that its page showed when it was recorded."""
+    from reportgen import findings
+
+    outcomes = findings.outcomes(facts_room.build(run_room.load(RECORDED)))
+    assert sorted(claim for claim, outcome in outcomes.items() if outcome.verdict == "differs") == [
+        "cudnn-gpu-between", "cudnn-launch-api", "cudnn-real-occupancy", "cudnn-zero-cause", "flash-fastest", "hbm-dominates", "inplace-memory", "math-3.7x"]
+    assert {outcome.verdict for outcome in outcomes.values()} == {"holds", "differs"}
+
+
+def test_every_kernel_of_the_real_run_has_the_occupancy_that_nsight_compute_worked_out():
+    """33 kernels of the six: our arithmetic against `sm__maximum_warps_per_active_cycle_pct`."""
+    six = facts_room.build(run_room.load(RECORDED)).six
+    kernels = [activity for variant in six for activity in variant.activities if activity.kind == "kernel"]
+    assert len(kernels) == 33
+    assert [a.name for a in kernels if abs(a.occupancy.theoretical - a.counters.theoretical_pct) > 0.01] == []

@@ -1,0 +1,165 @@
+"""How much work a timed block holds, when a device has settled, and what is left of the time."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from reportgen.capture import inputs, rounds, timing
+from reportgen.capture.progress import Progress
+from reportgen.run.workload import ARTICLE, PRESETS, Workload
+
+
+@pytest.mark.parametrize(("microseconds", "sets", "expected"), [
+    (2580, 1, 8),     # 20 ms of work: 7.75 forwards
+    (1056, 1, 19),    # 20 ms again: 18.9
+    (400, 1, 20),     # 20 forwards are 8 ms
+    (94, 1, 64),      # 6 ms, so that the replay's start does not show
+    (5, 1, 1000),     # never more
+    (2580, 4, 8),     # a multiple of the input sets
+    (1056, 4, 20),
+    (2580, 480, 480), # every set once
+])  # fmt: skip
+def test_forwards_per_graph(microseconds, sets, expected):
+    assert timing.forwards_per_graph(microseconds * 1e-6, sets) == expected
+
+
+@pytest.mark.parametrize(("microseconds", "expected"), [(60, 20), (500, 20), (900, 11), (2580, 10), (50_000, 10)])
+def test_a_host_block_stays_within_500_launches_and_about_10_ms_of_work(microseconds, expected):
+    """20 calls of a forward with 25 launches are 500; a slow forward gets fewer, and ten at least."""
+    assert timing.calls_per_block(microseconds * 1e-6) == expected
+
+
+def test_short_blocks_are_repeated_and_long_ones_are_not():
+    assert [timing.repeats(seconds) for seconds in (0.0, 0.001, 0.006, 0.02)] == [5, 5, 2, 1]
+
+
+def test_input_sets_overrun_the_cache_four_times():
+    """Article: 64 MiB of operands against 4 × 60 MiB of cache is 3.75, so four sets; a big workload has two."""
+    assert inputs.input_sets(ARTICLE.operand_bytes, 60 * 2**20) == 4
+    assert inputs.input_sets(2**30, 60 * 2**20) == 2
+    assert inputs.input_sets(PRESETS["small"].operand_bytes, 60 * 2**20) == 480
+
+
+def test_a_cold_cache_is_not_claimed_where_it_cannot_be_had():
+    assert inputs.input_sets(ARTICLE.operand_bytes, None) is None
+    assert inputs.input_sets(1024, 60 * 2**20) is None
+
+
+@pytest.mark.parametrize(("sequence", "expected"), [(1024, 768), (256, 192), (10, 11), (12, 8), (1, 2)])
+def test_the_new_shape_is_new(sequence, expected):
+    assert inputs.new_shape(Workload("w", 1, 1, sequence, 8)).sequence == expected
+
+
+def test_settled_means_three_running_medians_within_one_percent():
+    assert not timing.settled([1.0, 1.0, 1.0, 1.0])
+    assert timing.settled([9.0, 1.0, 1.0, 1.009, 1.0])       # medians 1, 1, 1: one outlier does not count
+    assert not timing.settled([1.05, 1.03, 1.02, 1.0, 1.0])  # 1.03, 1.02, 1.00
+    assert timing.settled([2.0, 2.0, 1.0, 1.005, 1.0, 1.008, 1.0])
+
+
+def test_warm_up_ends_when_settled_and_at_the_latest_after_its_time():
+    falling = iter([8.0, 4.0, 2.0, 1.0, 1.0, 1.0, 1.0])
+    assert timing.settle(lambda: next(falling), 100.0, clock=lambda: 0.0) is True
+    assert list(falling) == []  # the running medians after six values are 2, 1, 1
+    doubling, ticks = iter(2.0**n for n in range(99)), iter(range(99))
+    assert timing.settle(lambda: next(doubling), 3.0, clock=lambda: float(next(ticks))) is False
+    assert next(doubling) == 8.0
+
+
+def test_the_order_differs_by_process_and_turn_and_is_the_same_in_every_run():
+    six = ("a", "b", "c", "d", "e", "f")
+    orders = {tuple(rounds.order(six, process, turn)) for process in range(7) for turn in range(3)}
+    assert len(orders) > 15
+    assert all(sorted(one) == list(six) for one in orders)
+    assert rounds.order(six, 2, 1) == rounds.order(six, 2, 1)
+
+
+def test_time_left_follows_the_stages_that_have_ended():
+    """Planned 7 × 3 s + 20 s; the first took 5 s, so six more take 30, and one second of it is gone."""
+    now = [0.0]
+    stream = io.StringIO()
+    progress = Progress(stream, clock=lambda: now[0])
+    progress.plan("timing", 7, 3.0)
+    progress.plan("evidence", 1, 20.0)
+    assert progress.seconds_left() == 41.0
+    progress.stage("timing", "timing, process 1 of 7")
+    now[0] = 5.0
+    progress.done()
+    progress.stage("timing", "timing, process 2 of 7")
+    now[0] = 6.0
+    assert progress.seconds_left() == 49.0
+    assert stream.getvalue() == "timing, process 1 of 7 (about 41 s left)\ntiming, process 2 of 7 (about 50 s left)\n"
+
+
+class Screen(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_terminal_has_one_line_that_renews_itself():
+    screen = Screen()
+    progress = Progress(screen, clock=lambda: 0.0)
+    progress.plan("timing", 1, 3.0)
+    progress.stage("timing", "timing")
+    progress.at("sdpa_flash", "round 1 of 3")
+    progress.end()
+    assert screen.getvalue().split("\r")[2] == "timing: sdpa_flash, round 1 of 3 (about 3 s left)"
+    assert "\n" not in screen.getvalue()
+    assert screen.getvalue().endswith("\r")
+
+
+def test_each_variant_makes_the_first_call_of_some_process():
+    six = ("a", "b", "c", "d", "e", "f")
+    orders = [rounds.first_order(six, process) for process in range(7)]
+    assert [order[0] for order in orders] == ["a", "b", "c", "d", "e", "f", "a"]
+    assert all(sorted(order) == list(six) for order in orders)
+    assert rounds.first_order((), 3) == []
+
+
+def test_progress_without_a_terminal_has_no_estimate_before_the_plan_and_keeps_notes_on_their_lines():
+    """Before the device is known nobody knows how long it takes."""
+    stream = io.StringIO()
+    progress = Progress(stream, clock=lambda: 0.0)
+    progress.stage("survey", "importing torch")
+    progress.done()
+    progress.note("a CPU: workload small")
+    progress.plan("timing", 1, 3.0)
+    progress.stage("timing", "timing, process 1 of 1")
+    assert stream.getvalue().splitlines() == ["importing torch", "a CPU: workload small", "timing, process 1 of 1 (about 3 s left)"]
+
+
+def test_every_stage_and_step_of_the_progress_is_a_safe_point():
+    asked = []
+    progress = Progress(io.StringIO(), safe_point=lambda: asked.append(1))
+    progress.stage("timing", "timing")
+    progress.at("naive", "rounds")
+    assert len(asked) == 2
+
+
+def test_host_time_is_taken_in_many_short_blocks_with_the_variants_in_turn():
+    """A processor that slows down for a while slows a few blocks of every variant, not all of one."""
+    from contextlib import nullcontext
+    from types import SimpleNamespace
+
+    taken: list[str] = []
+    process = object.__new__(rounds._Process)
+    names = ("a", "b")
+    process.variants = {name: SimpleNamespace(id=name, pinned=nullcontext) for name in names}
+    process.failures, process.phases, process.lap, process.began = {}, {}, 0.0, rounds.time.perf_counter()
+    process.report = SimpleNamespace(at=lambda *_: None)
+    process.plan = rounds.Plan("cpu", SimpleNamespace(), names, process=0, rounds=3, settle_seconds=0.0)
+    process.sampler = SimpleNamespace(available=False)
+
+    def block(name: str, quantity: str):
+        def call() -> float:
+            taken.append(f"{name} {quantity}")
+            return 0.1
+        return call
+
+    process.prepared = {name: SimpleNamespace(blocks={q: block(name, q) for q in ("wall_time", "host_time")}) for name in names}
+    values = process._rounds()
+    host = [entry for entry in taken if entry.endswith("host_time")]
+    assert len(values["a"]["host_time"]) == len(values["b"]["host_time"]) == 12
+    assert all({host[i][0], host[i + 1][0]} == {"a", "b"} for i in range(0, 24, 2))

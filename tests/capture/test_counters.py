@@ -1,0 +1,251 @@
+"""Hardware counters: the tool's table read, and every way in which it may fail to give one.
+
+`ncu` is a stand-in program on the PATH; its table is the one that a real run on an H200 printed,
+with the columns that nobody reads cut off.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+
+from reportgen.capture import counter_report, counters  # noqa: E402
+from reportgen.run.workload import ARTICLE  # noqa: E402
+
+H200 = Path(__file__).resolve().parents[1] / "data" / "ncu_h200_raw.csv"
+SIX = ("naive", "naive_inplace", "sdpa_math", "sdpa_efficient", "sdpa_flash", "sdpa_cudnn")
+ALL = (*counters.METRICS, *counters.TENSOR_METRICS.values())
+BF16 = "sm__ops_path_tensor_src_bf16_dst_fp32.sum"
+READ, WRITTEN, DURATION = "dram__bytes_read.sum", "dram__bytes_write.sum", "gpu__time_duration.sum"
+
+
+@pytest.fixture
+def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Puts an `ncu` on the PATH that runs these lines of Python; `log`, `target` and `arguments` are there for it."""
+
+    def install(*lines: str) -> Path:
+        program = tmp_path / "bin" / "ncu"
+        program.parent.mkdir(exist_ok=True)
+        program.write_text("\n".join([
+            f"#!{sys.executable}",
+            "import sys, pathlib, time, os, subprocess",
+            "arguments = sys.argv[1:]",
+            "if '--version' in arguments: print('NVIDIA (R) Nsight Compute Command Line Profiler\\nVersion 2025.3.1.0 (build 1) (public-release)'); sys.exit()",
+            "at = arguments.index('--log-file'); log = pathlib.Path(arguments[at + 1]); target = arguments[at + 2:]",
+            *lines,
+        ]))
+        program.chmod(program.stat().st_mode | stat.S_IXUSR)
+        monkeypatch.setenv("PATH", str(program.parent), prepend=os.pathsep)
+        return program
+
+    return install
+
+
+def measure(**options: object) -> counters.Outcome:
+    return counters.measure(SIX, "cuda", ARTICLE, **{"limit_s": 20, **options})
+
+
+@pytest.mark.parametrize(("dtype", "tf32", "expected"), [
+    ("bfloat16", False, (BF16,)),
+    ("bfloat16", True, (BF16, "sm__ops_path_tensor_src_tf32_dst_fp32.sum")),
+    ("float16", False, ("sm__ops_path_tensor_src_fp16.sum",)),
+    ("float32", False, ()),
+])
+def test_only_the_source_types_that_this_workload_can_feed_are_asked_for(dtype: str, tf32: bool, expected: tuple[str, ...]) -> None:
+    """All three types at once cost five passes instead of one on an H200."""
+    assert counters.tensor_metrics(replace(ARTICLE, dtype=dtype), tf32) == expected
+
+
+class TestTable:
+    def test_every_kernel_of_the_real_table_is_under_its_variant_in_launch_order(self) -> None:
+        """The H200 launched 5, 5, 20, 1, 1 and 1 kernels; the first of naive is a matmul, the last one too."""
+        variants = counter_report.parse(H200.read_text(), ALL)["variants"]
+        assert {name: len(kernels) for name, kernels in variants.items()} == dict(zip(SIX, (5, 5, 20, 1, 1, 1)))
+        assert variants["naive"][0]["kernel"].startswith("nvjet_sm90_tst_256x128")
+        assert "softmax_warp_forward" in variants["naive"][3]["kernel"]
+
+    def test_values_are_bytes_seconds_and_percent(self) -> None:
+        """Read off the file by eye: the flash kernel's row."""
+        (flash,) = counter_report.parse(H200.read_text(), ALL)["variants"]["sdpa_flash"]
+        assert flash["grid"] == [8, 8, 16] and flash["block"] == [128, 1, 1]
+        assert flash["metrics"][READ] == 50439168
+        assert flash["metrics"][DURATION] == pytest.approx(95.456e-6)
+        assert flash["metrics"]["sm__maximum_warps_per_active_cycle_pct"] == 12.5
+        assert flash["metrics"]["launch__registers_per_thread"] == 255
+
+    def test_tensor_core_operations_of_a_naive_matmul_are_two_b_h_s_squared_d(self) -> None:
+        matmul = counter_report.parse(H200.read_text(), ALL)["variants"]["naive"][0]
+        assert matmul["metrics"]["sm__ops_path_tensor_src_bf16_dst_fp32.sum"] == ARTICLE.matmul_flop == 17179869184
+
+    def test_a_metric_that_the_chip_lacks_is_named_as_missing(self) -> None:
+        table = counter_report.parse(H200.read_text(), ALL)
+        assert table["missing"] == ["sm__ops_path_tensor_src_fp16.sum"]
+        assert READ in table["metrics"]
+
+    def test_a_cell_without_a_value_is_none_and_costs_no_other(self) -> None:
+        text = H200.read_text().replace('"50,439,168"', '"n/a"')
+        (flash,) = counter_report.parse(text, ALL)["variants"]["sdpa_flash"]
+        assert flash["metrics"][READ] is None
+        assert flash["metrics"][WRITTEN] == 27310080
+
+    def test_lines_of_the_tool_between_rows_are_skipped(self) -> None:
+        lines = H200.read_text().splitlines()
+        lines[8:8] = ["==WARNING== Something in the middle", "", "half a row of something else"]
+        assert counter_report.parse("\n".join(lines), ALL) == counter_report.parse(H200.read_text(), ALL)
+
+    @pytest.mark.parametrize("cells", [
+        ('"50.439.168"', '"95.456"', '"12,5"'),
+        ('"50\u202f439\u202f168"', '"95\u202f456"', '"12,5"'),
+        ('"50\'439\'168"', '"95\'456"', '"12.5"'),
+        ('"50439168"', '"95456"', '"12.5"'),
+    ], ids=["points", "narrow spaces", "apostrophes", "nothing"])  # fmt: skip
+    def test_other_locales_give_the_same_numbers(self, cells: tuple[str, str, str]) -> None:
+        """50,439,168 bytes, 95,456 ns and 12.5 %, as other countries write them."""
+        text = _table(['"byte"', '"ns"', '"%"'], [list(cells)])
+        (kernel,) = counter_report.parse(text, _SMALL)["variants"]["sdpa_flash"]
+        assert list(kernel["metrics"].values()) == [50439168, pytest.approx(95.456e-6), 12.5]
+
+    def test_scaled_units_are_brought_back_to_bytes_and_seconds(self) -> None:
+        """50.4 Mbyte and 95.456 us, the form in which the tool prints for people."""
+        text = _table(['"Mbyte"', '"us"', '"%"'], [['"50.4"', '"95.456"', '"12.50"']])
+        (kernel,) = counter_report.parse(text, _SMALL)["variants"]["sdpa_flash"]
+        assert list(kernel["metrics"].values()) == [pytest.approx(50.4e6), pytest.approx(95.456e-6), 12.5]
+
+    def test_a_table_with_semicolons_is_read(self) -> None:
+        text = _table(['"byte"', '"ns"', '"%"'], [['"50439168"', '"95456"', '"12,5"']]).replace('","', '";"')
+        (kernel,) = counter_report.parse(text, _SMALL)["variants"]["sdpa_flash"]
+        assert kernel["metrics"][READ] == 50439168
+
+    @pytest.mark.parametrize("text", ["", "==PROF== Connected\n", "\x00\xff rubbish \n1,2,3\n", '"ID","Kernel Name"\n'])
+    def test_no_table_is_unreadable_and_nothing_else(self, text: str) -> None:
+        with pytest.raises(counter_report.Unreadable):
+            counter_report.parse(text, ALL)
+
+    def test_kernels_outside_our_ranges_are_nobodys(self) -> None:
+        with pytest.raises(counter_report.Unreadable, match="annotated forward"):
+            counter_report.parse(H200.read_text().replace("attn_", "other_"), ALL)
+
+
+_SMALL = (READ, DURATION, "sm__maximum_warps_per_active_cycle_pct")
+
+
+def _table(units: list[str], rows: list[list[str]]) -> str:
+    head = ['"ID"', '"thread Domain:Push/Pop_Range"', '"Kernel Name"', '"Block Size"', '"Grid Size"', *(f'"{name}"' for name in _SMALL)]
+    fixed = ['"0"', '"658  ""<default domain>:attn_sdpa_flash:none"""', '"flash_fwd"', '"(128, 1, 1)"', '"(8, 8, 16)"']
+    lines = [head, ['""'] * 5 + units, *([*fixed, *row] for row in rows)]
+    return "\n".join(",".join(line) for line in lines)
+
+
+class TestTool:
+    def test_a_tool_that_works_gives_counters_and_its_version(self, stand_in) -> None:
+        stand_in(f"log.write_text(pathlib.Path({str(H200)!r}).read_text())")
+        found, reason = measure()
+        assert reason is None
+        assert found["tool"] == "Nsight Compute 2025.3.1.0"
+        assert set(found) == {"tool", "metrics", "missing", "variants"}
+        assert len(found["variants"]["sdpa_math"]) == 20
+
+    def test_clocks_and_caches_are_left_alone(self, tmp_path: Path) -> None:
+        line = " ".join(counters.command("ncu", ["python", "x"], ALL, tmp_path / "log"))
+        assert "--clock-control none --cache-control none" in line
+        assert line.endswith("log python x")
+
+    def test_the_target_is_our_module_with_device_workload_and_variants(self, stand_in, tmp_path: Path) -> None:
+        stand_in(f"pathlib.Path({str(tmp_path / 'seen')!r}).write_text(chr(10).join(target))")
+        measure(python="/bin/the-python")
+        seen = (tmp_path / "seen").read_text().split("\n")
+        assert seen[:4] == ["/bin/the-python", "-m", "reportgen.capture.counter_target", "cuda"]
+        assert '"sequence": 1024' in seen[4]
+        assert tuple(seen[5:]) == SIX
+
+    def test_refused_counters_name_the_permission_and_the_cure(self, stand_in, monkeypatch: pytest.MonkeyPatch) -> None:
+        stand_in("print('==ERROR== ERR_NVGPUCTRPERM - The user does not have permission to access NVIDIA GPU Performance Counters'); sys.exit(1)")
+        monkeypatch.setattr(counters.libraries, "in_container", lambda: False)
+        found, reason = measure()
+        assert found is None
+        assert "ERR_NVGPUCTRPERM" in reason and "NVreg_RestrictProfilingToAdminUsers=0" in reason
+
+    def test_in_a_container_the_cure_is_the_containers(self, stand_in, monkeypatch: pytest.MonkeyPatch) -> None:
+        stand_in("log.write_text('==ERROR== ERR_NVGPUCTRPERM'); sys.exit(1)")
+        monkeypatch.setattr(counters.libraries, "in_container", lambda: True)
+        assert "--cap-add=SYS_ADMIN" in measure()[1]
+
+    @pytest.mark.parametrize(("printed", "expected"), [
+        ("==ERROR== Profiling failed because a driver resource was unavailable. Ensure that no other tool (like DCGM) is concurrently collecting", "another profiler"),
+        ("==ERROR== Profiling is not supported on MIG devices", "MIG instance"),
+        ("==WARNING== No kernels were profiled.", "no kernel"),
+        ("==ERROR== The application returned an error: frobnication", "frobnication"),
+        ("Traceback (most recent call last): ModuleNotFoundError: No module named 'torch'", "COUNTERS=off"),
+        ("", "status 3"),
+    ])  # fmt: skip
+    def test_each_refusal_has_its_reason(self, stand_in, printed: str, expected: str) -> None:
+        stand_in(f"print({printed!r}); sys.exit(3)")
+        found, reason = measure()
+        assert found is None and expected in reason
+
+    def test_a_tool_that_hangs_is_ended_with_all_that_it_started(self, stand_in, tmp_path: Path) -> None:
+        """Its child would write a file after two seconds; it must not live that long."""
+        late = tmp_path / "late"
+        child = f"import time, pathlib; time.sleep(2); pathlib.Path({str(late)!r}).write_text('alive')"
+        stand_in(f"subprocess.Popen([sys.executable, '-c', {child!r}]); time.sleep(60)")
+        begin = time.monotonic()
+        found, reason = measure(limit_s=0.5)
+        assert time.monotonic() - begin < 5
+        assert found is None and "did not finish within 0.5 s" in reason
+        time.sleep(2.2)
+        assert not late.exists()
+
+    def test_garbage_is_a_reason(self, stand_in) -> None:
+        stand_in("log.write_bytes(bytes(range(256)) * 40)")
+        found, reason = measure()
+        assert found is None and "could not be read" in reason
+
+    def test_a_metric_that_stops_the_tool_is_tried_without(self, stand_in) -> None:
+        """An older tool refuses unknown names; the counters that every chip has are taken all the same."""
+        stand_in("if 'ops_path_tensor' in ' '.join(arguments): print('==ERROR== Failed to find metric sm__ops_path_tensor'); sys.exit(1)",
+                 f"log.write_text(pathlib.Path({str(H200)!r}).read_text())")
+        found, reason = measure()
+        assert reason is None
+        assert found["missing"] == [BF16]
+
+    def test_no_tool_is_a_reason(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+        monkeypatch.setenv("PATH", str(tmp_path))
+        monkeypatch.setattr(counters, "PLACES", ())
+        found, reason = measure()
+        assert found is None and "was not found" in reason
+
+    def test_a_file_that_cannot_be_run_is_a_reason(self, stand_in) -> None:
+        stand_in("pass").write_text("#!/nonexistent/interpreter\n")
+        found, reason = measure()
+        assert found is None and "could not be started" in reason
+
+    def test_off_a_cpu_and_rocm_are_not_asked(self, stand_in, monkeypatch: pytest.MonkeyPatch) -> None:
+        import torch
+
+        stand_in(f"log.write_text(pathlib.Path({str(H200)!r}).read_text())")
+        assert "turned off" in measure(mode="off")[1]
+        assert "no GPU" in counters.measure(SIX, "cpu", ARTICLE)[1]
+        monkeypatch.setattr(torch.version, "hip", "6.2")
+        assert "ROCm" in measure()[1]
+
+
+def test_the_target_runs_the_variants_it_can(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a CPU the fused GPU backends do not run; the others get their range all the same."""
+    import torch
+
+    from reportgen.capture import counter_target
+
+    ranges: list[str] = []
+    monkeypatch.setattr(torch.cuda.nvtx, "range_push", ranges.append)
+    monkeypatch.setattr(torch.cuda.nvtx, "range_pop", lambda: ranges.append("end"))
+    small = '{"name": "tiny", "batch": 1, "heads": 1, "sequence": 16, "head_dim": 16, "dtype": "float32"}'
+    assert counter_target.main(["cpu", small, "naive", "sdpa_math", "sdpa_cudnn"]) == 0
+    assert ranges == ["attn_naive", "end", "attn_sdpa_math", "end"]

@@ -1,0 +1,507 @@
+"""The commands: what they choose, what they print, how they end."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import textwrap
+import time
+import weakref
+from pathlib import Path
+
+import pytest
+
+from builders import facts, unavailable
+from reportgen.commands import cli, reporting
+from reportgen.pages import readme
+from reportgen import run as run_room
+from reportgen.errors import PageMismatch, ReportError
+from reportgen.questions.model import Outcome
+from reportgen.commands.interruption import Stages
+from reportgen.run.layout import Layout
+from reportgen.commands.summary import summary
+from reportgen.run.workload import PRESETS, altered
+
+ROOT = Path(__file__).resolve().parents[2]
+OUTCOMES = {
+    "memcpy-hidden": Outcome("memcpy-hidden", "holds", "copied", "There is a copy."),
+    "flash-fastest": Outcome("flash-fastest", "differs", "other-wins", "Another one wins."),
+    "math-slower": Outcome("math-slower", "within noise", "tie", "They tie."),
+    "hbm-dominates": Outcome("hbm-dominates", "not measurable", "no-gpu-lane", "Not measurable: no GPU lane."),
+    "flash-one-kernel": Outcome("flash-one-kernel", "not measurable", "no-gpu-lane", "Not measurable: no GPU lane."),
+}
+
+
+def run_cli(*arguments: str, **options) -> subprocess.CompletedProcess:
+    return subprocess.run([sys.executable, "-m", "reportgen", *arguments], cwd=ROOT, capture_output=True, text=True, **options)
+
+
+def recorded(root: Path, device: str = "gpu-x", workload: str = "article", kind: str = "cuda") -> Path:
+    """A small valid run below `root`."""
+    data = {"schema_version": 1, "recorded_on": "2026-11-01", "device": {"kind": kind, "name": device, "slug": device},
+            "software": {"torch": "2.13.0"}, "host": {}, "settings": {}, "workload": PRESETS[workload].to_json(), "label": None,
+            "protocol": {}, "variants": {}}
+    return run_room.save(data, {}, root)
+
+
+# --- choosing ------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("arguments, start, expected", [
+    ([], "small", ("small", 1, 4, 256, 64, "bfloat16")),
+    (["--sequence", "2048"], "article", ("custom-8x16x2048x64-bfloat16", 8, 16, 2048, 64, "bfloat16")),
+    (["--sequence", "300"], "small", ("custom-1x4x300x64-bfloat16", 1, 4, 300, 64, "bfloat16")),
+    (["--sequence", "300"], "article-fp16", ("custom-8x16x300x64-float16", 8, 16, 300, 64, "float16")),
+    (["--dtype", "float32"], "article", ("article-float32", 8, 16, 1024, 64, "float32")),
+    (["--dtype", "float32"], "article-fp16", ("article-float32", 8, 16, 1024, 64, "float32")),
+    (["--batch", "8", "--heads", "16", "--sequence", "1024"], "small", ("article", 8, 16, 1024, 64, "bfloat16")),
+    (["--dtype", "float16"], "article", ("article-fp16", 8, 16, 1024, 64, "float16")),
+])
+def test_own_sizes_change_a_preset_and_a_shape_has_one_name(arguments, start, expected):
+    sizes = cli.own_sizes(cli.parser().parse_args(["profile", *arguments]))
+    workload = altered(PRESETS[start], sizes)
+    assert (workload.name, workload.batch, workload.heads, workload.sequence, workload.head_dim, workload.dtype) == expected
+
+
+def test_two_own_sizes_never_share_a_slot():
+    assert len({altered(PRESETS["article"], {"sequence": length}).name for length in (100, 200)}) == 2
+
+
+@pytest.mark.parametrize(("arguments", "label"), [([], None), (["--label", "x"], "x"), (["--quick"], "quick"), (["--quick", "--label", "x"], "x-quick")])
+def test_a_quick_run_has_a_slot_of_its_own(arguments, label):
+    assert cli._label(cli.parser().parse_args(["profile", *arguments])) == label
+
+
+@pytest.mark.parametrize("label", ["../up", "a b", "ü", "a/b"])
+def test_a_label_that_cannot_be_a_folder_is_refused(label):
+    with pytest.raises(ReportError, match="folder's name"):
+        cli.checked_label(label)
+
+
+def test_report_passes_every_capture_option_on():
+    given = ["--device", "cpu", "--workload", "small", "--batch", "2", "--heads", "3", "--sequence", "5", "--head-dim", "8", "--dtype", "float32",
+             "--label", "x", "--counters", "off", "--no-record", "--quick", "--variants", "naive", "sdpa_math"]
+    passed = reporting._passed_on(cli.parser().parse_args(["report", *given]))
+    again = vars(cli.parser().parse_args(["profile", *passed]))
+    original = vars(cli.parser().parse_args(["profile", *given]))
+    assert again == original
+
+
+# --- ending --------------------------------------------------------------------------------------
+
+def test_help_explains_every_command():
+    shown = run_cli("--help").stdout
+    for command in ("profile", "render", "site", "facts", "serve", "report", "noise", "diff", "merge"):
+        assert f"\n    {command} " in shown
+
+
+def test_an_error_of_the_users_is_two_lines_and_status_2():
+    done = run_cli("facts", "no-such/run")
+    assert done.returncode == 2
+    lines = done.stderr.splitlines()
+    assert len(lines) == 2
+    assert lines[0] == "error: no-such/run: there is no such run"
+    assert lines[1].startswith("  what to do: ")
+
+
+def test_a_size_that_makes_no_sense_is_an_error_of_the_users():
+    done = run_cli("profile", "--sequence", "0")
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[0] == "error: sequence must be at least 1"
+
+
+def fake_python(folder: Path, body: str) -> str:
+    """An executable that stands in for the capture Python."""
+    script = folder / "python"
+    script.write_text(f"#!{sys.executable}\n" + textwrap.dedent(body))
+    script.chmod(0o755)
+    return str(script)
+
+
+def test_one_mistake_is_told_once(tmp_path):
+    python = fake_python(tmp_path, "import sys; print('error: no such device', file=sys.stderr); sys.exit(2)")
+    done = run_cli("report", "--capture-python", python)
+    assert (done.returncode, done.stderr) == (2, "error: no such device\n")
+
+
+def test_report_says_so_when_profiling_dies_without_a_word(tmp_path):
+    done = run_cli("report", "--capture-python", fake_python(tmp_path, "import sys; sys.exit(1)"))
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[0] == "error: profiling ended with status 1 and recorded no run"
+
+
+def test_a_capture_python_that_is_not_there_is_an_error_of_the_users():
+    done = run_cli("report", "--capture-python", "/nope/python")
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[0] == "error: /nope/python cannot be run (No such file or directory)"
+
+
+def test_a_mistyped_choice_is_told_without_the_usage_before_it():
+    done = run_cli("report", "--workload", "smal")
+    assert done.returncode == 2
+    lines = done.stderr.splitlines()
+    assert lines[0].startswith("error: argument --workload: invalid choice: 'smal' (choose from ") and "small" in lines[0]
+    assert lines[1:] == ["  what to do: `python -m reportgen report --help` lists what there is"]
+
+
+def test_a_python_without_the_pages_packages_is_told_so_before_anything_runs(tmp_path):
+    """Also where only a chart would miss its package, after profiling."""
+    hide = "import importlib.util as u, sys; real = u.find_spec; u.find_spec = lambda name, *a: None if name == 'matplotlib' else real(name, *a); "
+    done = subprocess.run([sys.executable, "-c", hide + "from reportgen.commands.cli import main; sys.exit(main(['report', '--capture-python', '/nope/python']))"],
+                          cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 2
+    lines = done.stderr.splitlines()
+    assert re.fullmatch(r"error: this Python \(3\.\d+\) lacks matplotlib, which pages are made with", lines[0])
+    assert lines[1].startswith("  what to do: use make ") and len(lines) == 2
+
+
+def test_serve_on_a_port_that_is_taken_names_another(tmp_path, monkeypatch, capsys):
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "index.html").touch()
+    monkeypatch.setattr(cli, "ROOT", tmp_path)
+    with socket.socket() as taken:
+        taken.bind(("localhost", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        assert cli.main(["serve", "--port", str(port)]) == 2
+    assert capsys.readouterr().err.splitlines()[0] == f"error: port {port} is in use"
+
+
+def test_serve_without_a_site_says_how_to_make_one(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(cli, "ROOT", tmp_path)
+    assert cli.main(["serve"]) == 2
+    assert capsys.readouterr().err == "error: there is no site yet\n  what to do: make report, or make site\n"
+
+
+def test_ctrl_c_while_profiling_ends_with_130_after_the_child_has_cleaned_up(tmp_path):
+    python = fake_python(tmp_path, f"""
+        import sys, time
+        print('profiling', file=sys.stderr, flush=True)
+        try:
+            time.sleep(60)
+        except KeyboardInterrupt:
+            time.sleep(0.3)
+            open({str(tmp_path / 'cleaned')!r}, 'w').close()
+            sys.exit(130)
+    """)
+    child = subprocess.Popen([sys.executable, "-m", "reportgen", "report", "--capture-python", python], cwd=ROOT, stderr=subprocess.PIPE,
+                             text=True, start_new_session=True)
+    assert child.stderr.readline() == "profiling\n"
+    time.sleep(0.2)
+    os.killpg(child.pid, signal.SIGINT)
+    _, said = child.communicate(timeout=20)
+    assert child.returncode == 130
+    assert said.strip() == "interrupted; the former run, if there is one, is untouched"
+    assert (tmp_path / "cleaned").exists()
+
+
+def test_the_child_of_a_report_leaves_the_words_about_an_interruption_to_its_parent(capsys, monkeypatch):
+    def broken_off(chosen, layout, stages):
+        stages.at(None if chosen.for_report else "as it was")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "_profile", broken_off)
+    assert cli.main(["profile"]) == 130
+    assert capsys.readouterr().err == "\ninterrupted; as it was\n"
+    assert cli.main(["profile", "--for-report"]) == 130
+    assert capsys.readouterr().err == ""
+
+
+@pytest.fixture
+def stand_in(tmp_path, monkeypatch):
+    """A checkout in which `report` profiles in no time, and pages and site are whatever the test says."""
+    from reportgen.pages import publish
+
+    def prepare(kind="cuda", render=lambda *given: [], build=lambda *given: None):
+        root = tmp_path / "checkout"
+        layout = Layout(root)
+        layout.recorded.mkdir(parents=True)
+        monkeypatch.setattr(cli, "ROOT", root)
+        monkeypatch.setattr(reporting, "_profile_elsewhere", lambda chosen, layout, into: recorded(into, "dev-x", kind=kind))
+        for name in ("render_recorded", "render_live"):
+            monkeypatch.setattr(publish, name, render)
+        monkeypatch.setattr(publish, "build_site", build)
+        return layout
+
+    return prepare
+
+
+def interrupt(*_):
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(("kind", "said"), [
+    ("cuda", "interrupted; the run is saved in docs/runs/dev-x/article; `make render` and `make site` finish the pages"),
+    ("cpu", "interrupted; the run is saved in build/runs/dev-x/article; `make render ARGS=--live` finishes the pages"),
+])
+def test_ctrl_c_after_the_run_was_saved_says_where_it_is_and_what_finishes_the_pages(stand_in, capsys, kind, said):
+    stand_in(kind, render=interrupt)
+    assert cli.main(["report"]) == 130
+    assert capsys.readouterr().err.splitlines()[-1] == said
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_ctrl_c_that_python_dropped_in_a_callback_still_ends_the_report(stand_in, capsys):
+    """An exception in a weak reference's callback is printed and forgotten; the next stage remembers it."""
+    built = []
+
+    def render(*given):
+        class Thing:
+            pass
+
+        thing = Thing()
+        kept = weakref.ref(thing, lambda dead: signal.raise_signal(signal.SIGINT))
+        del thing
+        assert kept() is None
+        return []
+
+    stand_in(render=render, build=lambda *given: built.append(given))
+    assert cli.main(["report"]) == 130
+    assert built == []
+    assert "the run is saved in docs/runs/dev-x/article" in capsys.readouterr().err.splitlines()[-1]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_an_error_while_rendering_names_the_run_that_was_saved(stand_in, capsys):
+    def render(*given):
+        raise ReportError("does not render", where="docs/x", cure="mend it")
+
+    stand_in(render=render)
+    assert cli.main(["report"]) == 2
+    assert capsys.readouterr().err.splitlines()[-3:] == ["error: docs/x: does not render", "  the run is saved in docs/runs/dev-x/article",
+                                                         "  what to do: mend it; then `make render` and `make site` finish the pages"]
+
+
+@pytest.mark.parametrize("damage", ["run", "FEATURED"])
+def test_what_is_recorded_is_looked_at_before_profiling(stand_in, monkeypatch, capsys, damage):
+    layout = stand_in()
+    folder = recorded(layout.recorded, "gpu-y")
+    layout.feature_first("gpu-y/article")
+    if damage == "run":
+        (folder / "run.json").write_text("{")
+    else:
+        (layout.recorded / "FEATURED").write_text("gpu-z/article\n")
+    monkeypatch.setattr(reporting, "_profile_elsewhere", lambda *given: pytest.fail("profiled all the same"))
+    assert cli.main(["report"]) == 2
+    said = capsys.readouterr().err
+    assert ("docs/runs/gpu-y/article/run.json: not valid JSON" if damage == "run" else "docs/runs/FEATURED: names 'gpu-z/article'") in said
+    assert "what to do: " in said
+
+
+def test_accept_profiles_all_the_same_and_says_that_a_run_is_damaged(stand_in, capsys):
+    layout = stand_in(render=interrupt)
+    (recorded(layout.recorded, "gpu-y") / "run.json").write_text("{")
+    assert cli.main(["report", "--accept"]) == 130
+    assert capsys.readouterr().err.startswith("warning: a recorded run is damaged; ")
+
+
+def test_counters_that_were_asked_for_and_not_taken_are_told(stand_in, monkeypatch, capsys):
+    layout = stand_in("cpu", render=lambda layout, folder: [run_room.load(folder)])
+    real = run_room.from_json
+    monkeypatch.setattr("reportgen.run.read.from_json", lambda data, folder: real({**data, "counters_reason": "there is no GPU"}, folder))
+    assert cli.main(["report", "--counters", "on"]) == 0
+    assert "\nCOUNTERS=on, but no hardware counters were taken: there is no GPU\n" in capsys.readouterr().out
+    shutil.rmtree(layout.live)
+    assert cli.main(["report"]) == 0
+    assert "COUNTERS" not in capsys.readouterr().out
+
+
+def test_a_reader_that_leaves_early_is_no_error(monkeypatch):
+    def gone(chosen, layout, stages):
+        raise BrokenPipeError
+
+    monkeypatch.setattr(cli, "_site", gone)
+    monkeypatch.setattr(cli.os, "dup2", lambda *ends: None)
+    assert cli.main(["site"]) == 0
+
+
+def test_a_pipe_that_closes_early_leaves_no_trace_in_the_terminal(tmp_path):
+    """Also where the text is short enough to be written only when the process ends."""
+    folder = recorded(tmp_path / "runs", "gpu-x")
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run([sys.executable, "-m", "reportgen", "facts", str(folder)], cwd=ROOT, stdout=write, stderr=subprocess.PIPE, text=True)
+    os.close(write)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+# --- where runs lie ------------------------------------------------------------------------------
+
+def test_the_first_recorded_run_becomes_the_featured_one_and_a_later_one_does_not(tmp_path):
+    layout = Layout(tmp_path)
+    recorded(layout.recorded, "gpu-x")
+    recorded(layout.recorded, "gpu-y")
+    assert layout.feature_first("gpu-y/article") is True
+    assert layout.feature_first("gpu-x/article") is False
+    assert layout.featured(layout.recorded_runs()) == "gpu-y/article"
+
+
+def test_without_a_recorded_run_the_live_one_is_featured(tmp_path):
+    layout = Layout(tmp_path)
+    live = recorded(layout.live, "cpu-x", "small", "cpu")
+    assert layout.featured(layout.with_live(live), otherwise="cpu-x/small") == "cpu-x/small"
+
+
+def test_beside_a_recorded_run_the_live_one_is_shown_and_not_featured(tmp_path):
+    layout = Layout(tmp_path)
+    recorded(layout.recorded, "gpu-x")
+    layout.feature_first("gpu-x/article")
+    live = recorded(layout.live, "cpu-x", "small", "cpu")
+    runs = layout.with_live(live)
+    assert [run.slot for run in runs] == ["cpu-x/small", "gpu-x/article"]
+    assert layout.featured(runs, otherwise="cpu-x/small") == "gpu-x/article"
+
+
+def test_a_live_run_stands_in_for_the_recorded_one_of_its_slot(tmp_path):
+    layout = Layout(tmp_path)
+    recorded(layout.recorded, "gpu-x")
+    live = recorded(layout.live, "gpu-x")
+    assert [run.path for run in layout.with_live(live)] == [live]
+
+
+def test_earlier_live_runs_are_shown_too_but_stand_in_for_no_recorded_one(tmp_path):
+    layout = Layout(tmp_path)
+    kept = recorded(layout.recorded, "gpu-x")
+    recorded(layout.live, "gpu-x")
+    earlier, fresh = recorded(layout.live, "cpu-x", "small", "cpu"), recorded(layout.live, "cpu-x", "long", "cpu")
+    (recorded(layout.live, "old") / "run.json").write_text("{")
+    assert [run.path for run in layout.with_live(fresh)] == [fresh, earlier, kept]
+    assert [run.path for run in layout.with_live()] == [fresh, earlier, kept]
+
+
+def test_a_featured_run_that_is_gone_is_an_error_that_names_the_others(tmp_path):
+    layout = Layout(tmp_path)
+    recorded(layout.recorded, "gpu-x")
+    (layout.recorded / "FEATURED").write_text("gpu-z/article\n")
+    with pytest.raises(ReportError, match="gpu-z/article.*\n.*gpu-x/article"):
+        layout.featured(layout.recorded_runs())
+
+
+def test_a_run_is_found_by_folder_and_by_slot(tmp_path):
+    layout = Layout(tmp_path)
+    folder = recorded(layout.recorded, "gpu-x")
+    assert layout.find_run("gpu-x/article") == folder
+    assert layout.find_run(str(folder)) == folder
+
+
+# --- summary -------------------------------------------------------------------------------------
+
+def test_the_summary_says_what_ran_what_came_out_and_where_the_time_went():
+    run = unavailable(facts("h200"), "sdpa_cudnn", "No available kernel.")
+    text = summary(run, OUTCOMES, {"profiling": 30.0, "rendering": 2.0}, "the site: site/index.html")
+    lines = text.splitlines()
+    assert lines[0] == "NVIDIA H200, compute capability 9.0"
+    row = next(line for line in lines if line.startswith("naive "))
+    assert row.endswith("5 kernels, 1 memcpy, 1 memset")
+    assert "sdpa_cudnn unavailable: No available kernel." in lines
+    assert "5 claims of the article: 1 holds, 1 differs, 1 within noise, 2 not measurable" in lines
+    assert "  differs       flash-fastest: Another one wins." in lines
+    assert lines[lines.index("not measurable here (the run's page has each reason in full)") + 1:][:2] == ["   2  No GPU lane.", "      hbm-dominates, flash-one-kernel"]
+    assert "32.0 s in all: profiling 30.0 s, rendering 2.0 s" in lines
+    assert lines[-1] == "the site: site/index.html"
+
+
+def test_the_summary_of_a_cpu_run_has_no_gpu_numbers():
+    text = summary(facts("cpu"), OUTCOMES, {"profiling": 3.0}, "")
+    row = next(line for line in text.splitlines() if line.startswith("naive "))
+    assert row.split()[1] == "—"
+    assert row.endswith("— (no GPU lane)")
+
+
+def test_the_summary_counts_reasons_and_shortens_the_list_of_claims():
+    many = {f"claim-{number}": Outcome(f"claim-{number}", "not measurable", "x", "Not measurable: cuDNN did not run here (torch 2.13.0 says no). It may elsewhere.")
+            for number in range(6)}
+    many["alone"] = Outcome("alone", "not measurable", "y", "Not measurable: " + "a long reason " * 20)
+    lines = summary(facts("cpu"), many, {}, "").splitlines()
+    start = lines.index("not measurable here (the run's page has each reason in full)")
+    assert lines[start + 1:start + 3] == ["   6  CuDNN did not run here.", "      claim-0, claim-1, claim-2, claim-3 and 2 more"]
+    assert lines[start + 3].startswith("   1  alone: A long reason a long") and lines[start + 3].endswith(" …") and len(lines[start + 3]) <= 100
+
+
+def test_variants_with_the_same_reason_share_a_line():
+    text = summary(unavailable(unavailable(facts("h200"), "sdpa_flash", "None here."), "sdpa_cudnn", "None here."), {}, {}, "")
+    assert "sdpa_flash, sdpa_cudnn unavailable: None here." in text.splitlines()
+
+
+def test_the_summary_puts_parts_of_a_phase_behind_it_and_counts_nothing_twice():
+    phases = {"survey": 1.1, "timing: rounds": 1.9, "timing: first call": 0.2, "timing: chains": 0.6, "timing: warming up": 1.6, "timing": 4.7,
+              "evidence: trace": 0.04, "evidence": 2.4, "counters": 0.01, "whole": 8.7}
+    lines = summary(facts("cpu", phases=phases), {}, {"profiling": 8.7}, "").splitlines()
+    assert lines[lines.index("8.7 s in all: profiling 8.7 s"):] == [
+        "8.7 s in all: profiling 8.7 s", "  survey     1.1 s", "  timing     4.7 s (rounds 1.9 s, warming up 1.6 s, chains 0.6 s)", "  evidence   2.4 s"]
+
+
+def test_the_software_of_a_cpu_run_has_nothing_that_only_a_gpu_uses():
+    run = facts("cpu", software={"python": "3.12.3", "torch": "2.13.0+cu130", "cuda": "13.0", "triton": "3.6.0", "os": "Linux"})
+    assert summary(run, {}, {}, "").splitlines()[1] == "  python 3.12.3, torch 2.13.0+cu130, os Linux"
+    assert "(torch 2.13.0+cu130)" in readme.section(run, {})
+
+
+# --- the README's table --------------------------------------------------------------------------
+
+BLANK = f"# Title\n\n{readme.BEGIN}\n{readme.END}\n\nEnd.\n"
+
+
+def test_the_readme_is_changed_between_its_markers_only():
+    text = readme.update(BLANK, facts("h200"), OUTCOMES)
+    assert text.startswith(f"# Title\n\n{readme.BEGIN}\n\n**NVIDIA H200**")
+    assert text.endswith(f"\n\n{readme.END}\n\nEnd.\n")
+    assert "5 claims of the article: 1 holds, 1 differs, 1 is within noise and 2 are not measurable." in text
+    assert readme.update(text, facts("h200"), OUTCOMES) == text
+
+
+def test_the_readme_has_a_row_for_each_of_the_six_also_for_one_that_did_not_run():
+    text = readme.update(BLANK, unavailable(facts("t4"), "sdpa_math"), OUTCOMES)
+    rows = [line for line in text.splitlines() if line.startswith("| [")]
+    assert len(rows) == 6
+    assert "| [SDPA math](docs/variants/sdpa_math.md) | — | — | — | — | — | — |" in rows
+
+
+def test_a_number_edited_by_hand_is_named_with_its_line():
+    text = readme.update(BLANK, facts("h200"), OUTCOMES)
+    edited = text.replace("1 differs", "9 differs")
+    (problem,) = readme.differences(edited, text)
+    assert problem.startswith("README.md:5: is ")
+
+
+def test_a_readme_without_markers_is_an_error():
+    with pytest.raises(ReportError, match="markers"):
+        readme.update("# Title\n", facts("h200"), OUTCOMES)
+
+
+def test_check_names_every_page_and_line_that_differs(tmp_path, monkeypatch):
+    from reportgen.pages import publish
+
+    layout = Layout(tmp_path)
+    recorded(layout.recorded, "gpu-x")
+    layout.feature_first("gpu-x/article")
+    layout.readme.write_text("one\ntwo\n")
+    monkeypatch.setattr(publish.pages, "check", lambda runs, docs, featured: [f"{docs}/index.md:7: expected 'a', found 'b'"])
+    monkeypatch.setattr(publish, "_readme", lambda layout, runs, featured: "one\nTWO\n")
+    with pytest.raises(PageMismatch) as caught:
+        publish.check(layout)
+    assert "docs/index.md:7: expected 'a', found 'b'" in str(caught.value).splitlines()
+    assert "README.md:2: is 'two', renders to 'TWO'" in str(caught.value).splitlines()
+
+
+def test_facts_of_a_run_are_one_json_object(tmp_path):
+    folder = recorded(tmp_path / "runs", "gpu-x")
+    done = run_cli("facts", str(folder), "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["device"]["slug"] == "gpu-x"
+    assert len(found["claims"]) == 31
+
+
+def test_a_chain_of_stages_restores_the_handler_that_was_there():
+    mine = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with Stages():
+            assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN  # who ignores Ctrl-C goes on ignoring it
+    finally:
+        signal.signal(signal.SIGINT, mine)

@@ -1,0 +1,114 @@
+"""cuDNN's kernel: every case, every device, and what counts as a transpose."""
+
+from __future__ import annotations
+
+from builders import facts, no_lane, unavailable, variant
+from reportgen.questions.model import evaluate
+from reportgen.analysis import OpFacts
+from reportgen.findings.cudnn_kernel import FINDING
+from turned import renamed, with_extra_kernel, without_ops
+
+CLAIMS = {claim.id: claim for claim in FINDING.claims}
+SDPA = "aten::scaled_dot_product_attention"
+
+
+def transposed(run, name, count):
+    """`run` where a variant's forward has `count` transposes under its SDPA op and one before it."""
+    ops = [OpFacts("aten::transpose", ("aten::transpose",), 0.0, 1e-6, 1e-6), OpFacts(SDPA, (SDPA,), 1e-6, 9e-6, 1e-6)]
+    ops += [OpFacts("aten::transpose", (SDPA, "aten::transpose"), 2e-6, 1e-6, 1e-6)] * count
+    return variant(run, name, ops=tuple(ops), op_count=len(ops), transposes=count + 1)
+
+
+CASES_REACHED = {
+    ("cudnn-one-kernel", "one-generated"): (
+        lambda: facts(),
+        "With torch 2.11.0+cu130 and cuDNN 9.19.0, SDPA cuDNN is one kernel per forward beside 1 memset (4 B), generated for the problem: "
+        "`cudnn sdpa flash_fprop 64x128x64`."),
+    ("cudnn-one-kernel", "other-count"): (
+        lambda: with_extra_kernel(facts(), "sdpa_cudnn", name="convert_layout"),
+        "With torch 2.11.0+cu130 and cuDNN 9.19.0, SDPA cuDNN launches 2 kernels per forward beside 1 memset (4 B), not one: `cudnn sdpa "
+        "flash_fprop 64x128x64` and `convert_layout`."),
+    ("cudnn-one-kernel", "not-generated"): (
+        lambda: renamed(facts(), "sdpa_cudnn", "fmha_cutlassF_bf16_aligned_64x64_rf_sm80"),
+        "With torch 2.11.0+cu130 and cuDNN 9.19.0, SDPA cuDNN is one kernel per forward beside 1 memset (4 B), but its name does not say "
+        "that it was generated: `fmha_cutlassF bf16 64x64 sm80` (memory-efficient attention)."),
+    ("cudnn-one-kernel", "unknown-name"): (
+        lambda: renamed(facts(), "sdpa_cudnn", "mystery_kernel"),
+        "Not measurable in full: with torch 2.11.0+cu130 and cuDNN 9.19.0, SDPA cuDNN is one kernel per forward beside 1 memset (4 B), but "
+        "its name, `mystery_kernel`, does not say where it comes from."),
+    ("cudnn-one-kernel", "unavailable"): (
+        lambda: facts("mi300x"),
+        "Not measurable: SDPA cuDNN did not run here (Torch was not compiled with cuDNN "
+        "attention)."),
+    ("cudnn-one-kernel", "no-gpu-lane"): (
+        lambda: no_lane(facts()),
+        "Not measurable: this run's trace has no GPU lane, so there is nothing to count."),
+    ("cudnn-one-kernel", "recorded-before"): (
+        lambda: variant(facts(), "sdpa_cudnn", kernels=None),
+        "Not measurable: this run was recorded before the GPU side of this variant's trace was measured."),
+    ("cudnn-no-transposes", "none-and-four"): (
+        lambda: facts(),
+        "With torch 2.11.0+cu130, cuDNN's forward has no `aten::transpose`, flash's has 4 and efficient's 4."),
+    ("cudnn-no-transposes", "others-not-four"): (
+        lambda: transposed(facts(), "sdpa_flash", 3),
+        "With torch 2.11.0+cu130, cuDNN's forward has no `aten::transpose`, but the other two do not have 4 each: flash's has 3 and "
+        "efficient's 4."),
+    ("cudnn-no-transposes", "cudnn-transposes"): (
+        lambda: transposed(facts(), "sdpa_cudnn", 2),
+        "With torch 2.11.0+cu130, cuDNN's forward has 2 `aten::transpose`, flash's has 4 and efficient's 4."),
+    ("cudnn-no-transposes", "unavailable"): (
+        lambda: unavailable(facts(), "sdpa_efficient", "out of memory"),
+        "Not measurable: SDPA efficient did not run here (out of memory)."),
+    ("cudnn-no-transposes", "recorded-before"): (
+        lambda: without_ops(facts(), "sdpa_flash"),
+        "Not measurable: this run was recorded before the list of CPU ops was measured."),
+}
+
+# claim → device → (verdict, case)
+ON_DEVICES = {
+    "cudnn-one-kernel": {
+        "h200": ("holds", "one-generated"),
+        "a100": ("holds", "one-generated"),
+        "t4": ("not measurable", "unavailable"),
+        "rtx4090": ("holds", "one-generated"),
+        "b200": ("holds", "one-generated"),
+        "mi300x": ("not measurable", "unavailable"),
+        "cpu": ("not measurable", "unavailable"),
+    },
+    "cudnn-no-transposes": {
+        "h200": ("holds", "none-and-four"),
+        "a100": ("holds", "none-and-four"),
+        "t4": ("not measurable", "unavailable"),
+        "rtx4090": ("holds", "none-and-four"),
+        "b200": ("holds", "none-and-four"),
+        "mi300x": ("not measurable", "unavailable"),
+        "cpu": ("not measurable", "unavailable"),
+    },
+}
+
+
+def test_only_transposes_under_the_sdpa_op_count():
+    """One that the caller wrote in front of SDPA is not SDPA's."""
+    run = transposed(facts(), "sdpa_cudnn", 0)
+    assert run.variants["sdpa_cudnn"].transposes == 1
+    assert evaluate(CLAIMS["cudnn-no-transposes"], run).case == "none-and-four"
+
+
+def test_transposes_are_called_views_only_where_the_trace_shows_that_none_launched():
+    """Without a GPU lane nobody saw that they launch nothing; the count of ops stands."""
+    assert evaluate(CLAIMS["cudnn-no-transposes"], facts()).because == (
+        "They are views: CPU ops that write new strides. They copy no tensor and launch no kernel here.",)
+    outcome = evaluate(CLAIMS["cudnn-no-transposes"], no_lane(facts()))
+    assert (outcome.verdict, outcome.because) == ("holds", ())
+
+
+def test_the_missing_backend_is_named_with_torchs_reason():
+    outcome = evaluate(CLAIMS["cudnn-no-transposes"], unavailable(facts(), "sdpa_flash", "no kernel for this head dimension"))
+    assert outcome.headline == "Not measurable: SDPA flash did not run here (no kernel for this head dimension)."
+
+
+def test_the_ops_table_counts_ops_and_transposes():
+    table = FINDING.evidence(facts()).tables[-1]
+    assert [(row[0], row[1], row[2]) for row in table.rows] == [("SDPA efficient", 15, 4), ("SDPA flash", 17, 4), ("SDPA cuDNN", 7, 0)]
+    assert FINDING.evidence(facts()).charts[0].alt == (
+        "CPU ops per forward: SDPA efficient 15 (4 transposes); SDPA flash 17 (4 transposes); SDPA cuDNN 7 (0 transposes).")

@@ -1,0 +1,297 @@
+"""Who is fastest: every case, every device, and the clocks that may disagree."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from builders import facts, failed, probes, unavailable, variant, without
+from reportgen.questions.model import evaluate
+from reportgen.findings.fastest import FINDING
+from turned import counted, timed, without_ops
+
+CLAIMS = {claim.id: claim for claim in FINDING.claims}
+
+
+def only_flash(run):
+    for name in run.variants:
+        if name != "sdpa_flash":
+            run = unavailable(run, name)
+    return run
+
+
+def fallen_back(run):
+    """`run` where the call pinned to flash ran the math backend's op."""
+    return variant(run, "sdpa_flash", ops=run.variants["sdpa_math"].ops)
+
+
+CASES_REACHED = {
+    ("flash-fastest", "flash-wins"): (
+        lambda: facts("a100"),
+        "Flash is the fastest by GPU time, with torch 2.13.0+cu130 and cuDNN 9.19.0: 147 µs per forward; next comes SDPA cuDNN with 186 µs "
+        "(1.27×)."),
+    ("flash-fastest", "other-wins"): (
+        lambda: facts(),
+        "Flash is not the fastest by GPU time, with torch 2.11.0+cu130 and cuDNN 9.19.0: SDPA cuDNN takes 59.0 µs per forward, flash 93.0 "
+        "µs (1.58×)."),
+    ("flash-fastest", "tie"): (
+        lambda: facts("rtx4090"),
+        "Whether flash is the fastest by GPU time cannot be told, with torch 2.11.0+cu130 and cuDNN 9.19.0: it ties with SDPA cuDNN (214 "
+        "µs) at 215 µs per forward."),
+    ("flash-fastest", "no-time"): (
+        lambda: variant(facts(), "sdpa_flash", gpu_time=None),
+        "Not measurable: this run has no GPU time for SDPA flash."),
+    ("flash-fastest", "alone"): (
+        lambda: only_flash(facts()),
+        "Not measurable: flash is the only one of the six that ran, so it has nobody to beat."),
+    ("flash-fastest", "unavailable"): (
+        lambda: facts("t4"),
+        "Not measurable: SDPA flash did not run here (Flash attention only supports gpu "
+        "architectures in the range [sm80, sm121])."),
+    ("cudnn-gpu-between", "between"): (
+        lambda: facts("a100"),
+        "cuDNN's GPU time lies between flash's and efficient's, with torch 2.13.0+cu130 and cuDNN 9.19.0: SDPA flash 147 µs, SDPA cuDNN 186"
+        " µs and SDPA efficient 278 µs."),
+    ("cudnn-gpu-between", "below-both"): (
+        lambda: facts(),
+        "cuDNN's GPU time lies below both flash's and efficient's, with torch 2.11.0+cu130 and cuDNN 9.19.0: SDPA cuDNN 59.0 µs, SDPA flash"
+        " 93.0 µs and SDPA efficient 178 µs."),
+    ("cudnn-gpu-between", "above-both"): (
+        lambda: timed(facts(), "gpu_time", sdpa_cudnn=200),
+        "cuDNN's GPU time lies above both flash's and efficient's, with torch 2.11.0+cu130 and cuDNN 9.19.0: SDPA flash 93.0 µs, SDPA "
+        "efficient 178 µs and SDPA cuDNN 200 µs."),
+    ("cudnn-gpu-between", "tie"): (
+        lambda: facts("rtx4090"),
+        "Whether cuDNN's GPU time lies between flash's and efficient's cannot be told, with torch 2.11.0+cu130 and cuDNN 9.19.0: it ties "
+        "with SDPA flash (SDPA cuDNN 214 µs, SDPA flash 215 µs and SDPA efficient 330 µs)."),
+    ("cudnn-gpu-between", "no-gpu-time"): (
+        lambda: replace(facts(), device=facts("cpu").device, variants={name: replace(held, gpu_time=None) for name, held in facts().variants.items()}),
+        "Not measurable: this run has no GPU times."),
+    ("cudnn-gpu-between", "unavailable"): (
+        lambda: facts("mi300x"),
+        "Not measurable: SDPA cuDNN did not run here (Torch was not compiled with cuDNN "
+        "attention)."),
+    ("cudnn-gpu-between", "recorded-before"): (
+        lambda: variant(facts(), "sdpa_efficient", gpu_time=None),
+        "Not measurable: this run was recorded before GPU time was measured."),
+    ("sdpa-pin", "all-answer"): (
+        lambda: facts(),
+        "All four backends answer to their pins, with torch 2.11.0+cu130 and cuDNN 9.19.0: each one's own op appears in its trace."),
+    ("sdpa-pin", "other-op"): (
+        lambda: fallen_back(facts()),
+        "A pin did not decide which backend ran, with torch 2.11.0+cu130 and cuDNN 9.19.0: the trace of SDPA flash has no "
+        "`aten::_scaled_dot_product_flash_attention` but `aten::_scaled_dot_product_attention_math`."),
+    ("sdpa-pin", "some-did-not-run"): (
+        lambda: facts("cpu"),
+        "Not measurable in full: SDPA math and SDPA flash answer to their pins, with torch 2.13.0+cpu, but SDPA efficient and SDPA cuDNN "
+        "did not run here (No available kernel. Aborting execution)."),
+    ("sdpa-pin", "recorded-before"): (
+        lambda: without_ops(facts(), "sdpa_math"),
+        "Not measurable: this run was recorded before the list of CPU ops was measured."),
+}
+
+# claim → device → (verdict, case)
+ON_DEVICES = {
+    "flash-fastest": {
+        "h200": ("differs", "other-wins"),
+        "a100": ("holds", "flash-wins"),
+        "t4": ("not measurable", "unavailable"),
+        "rtx4090": ("within noise", "tie"),
+        "b200": ("differs", "other-wins"),
+        "mi300x": ("holds", "flash-wins"),
+        "cpu": ("holds", "flash-wins"),
+    },
+    "cudnn-gpu-between": {
+        "h200": ("differs", "below-both"),
+        "a100": ("holds", "between"),
+        "t4": ("not measurable", "unavailable"),
+        "rtx4090": ("within noise", "tie"),
+        "b200": ("differs", "below-both"),
+        "mi300x": ("not measurable", "unavailable"),
+        "cpu": ("not measurable", "unavailable"),
+    },
+    "sdpa-pin": {
+        "h200": ("holds", "all-answer"),
+        "a100": ("holds", "all-answer"),
+        "t4": ("not measurable", "some-did-not-run"),
+        "rtx4090": ("holds", "all-answer"),
+        "b200": ("holds", "all-answer"),
+        "mi300x": ("not measurable", "some-did-not-run"),
+        "cpu": ("not measurable", "some-did-not-run"),
+    },
+}
+
+
+def fastest(run):
+    return evaluate(CLAIMS["flash-fastest"], run)
+
+
+def test_a_winner_need_not_be_fused():
+    """Any of the six that beats flash decides, and the quickest of them is named."""
+    outcome = fastest(timed(facts("a100"), "gpu_time", naive_inplace=90, sdpa_cudnn=120))
+    assert outcome.headline == ("Flash is not the fastest by GPU time, with torch 2.13.0+cu130 and cuDNN 9.19.0: Naive in place takes 90.0 µs per forward, "
+                                "flash 147 µs (1.63×).")
+    assert outcome.because == ("Not alone: SDPA cuDNN beats flash too.",)
+
+
+def test_the_instruction_is_a_cause_only_where_both_names_show_it():
+    """On the A100 cuDNN's name says wmma: if it led there, the page would not explain it by wgmma."""
+    assert any("names `wgmma`" in sentence for sentence in fastest(facts()).because)
+    assert fastest(timed(facts("a100"), "gpu_time", sdpa_cudnn=100)).because == ()
+
+
+def test_counted_operations_are_said_where_they_were_counted():
+    run = counted(counted(facts(), "sdpa_cudnn", tensor_core_flop=19.3e9), "sdpa_flash", tensor_core_flop=19.3e9)
+    assert fastest(run).because[-1] == "Counted on Tensor Cores: 19.3 GFLOP in the winner's kernel, 19.3 GFLOP in flash's: the same amount, so that is not what makes the difference."
+
+
+def test_another_leader_with_cold_caches_is_a_caveat():
+    outcome = fastest(timed(facts("a100"), "gpu_time_cold", sdpa_cudnn=140, sdpa_flash=160))
+    assert outcome.verdict == "holds"
+    assert outcome.caveats == ("With cold caches SDPA cuDNN is ahead of SDPA flash: SDPA cuDNN 140 µs, SDPA flash 160 µs and SDPA efficient 283 µs.",)
+
+
+@pytest.mark.parametrize("clock", ["gpu_time_cold", "wall_time"])
+def test_a_smaller_median_by_another_clock_is_no_lead_while_it_ties(clock):
+    """1 % is within the 2 % below which nothing counts; 5 % is not, and is again within a floor of 10 %."""
+    assert fastest(timed(facts("a100"), clock, sdpa_cudnn=158, sdpa_flash=160)).caveats == ()
+    assert len(fastest(timed(facts("a100"), clock, sdpa_cudnn=152, sdpa_flash=160)).caveats) == 1
+    assert fastest(timed(facts("a100", floors={clock: 0.1}), clock, sdpa_cudnn=152, sdpa_flash=160)).caveats == ()
+
+
+def test_another_leader_by_wall_time_is_a_caveat():
+    outcome = fastest(timed(facts(), "wall_time", sdpa_cudnn=110, sdpa_flash=96, sdpa_efficient=181))
+    assert outcome.caveats == ("In an eager loop, launching included, SDPA flash is ahead of SDPA cuDNN: SDPA flash 96.0 µs, SDPA cuDNN 110 µs and SDPA efficient 181 µs.",)
+
+
+SHARED = "Time your own shapes before you pin one: the order of backends depends on the sequence length, the head dimension and the library versions."
+
+
+def test_nobody_is_told_to_pin_what_torch_picks_by_itself():
+    """On the H200 the winner is the default: 60 ms − 129 µs at a new shape, 34 µs saved per call."""
+    assert fastest(facts()).advice == (
+        "Leave `scaled_dot_product_attention` unpinned for this shape: without a mask of one's own and without gradients, torch picks SDPA cuDNN by itself (torch 2.11.0+cu130 and "
+        "cuDNN 9.19.0). At a shape not seen before, the first call of SDPA cuDNN takes 56.9 to 62.9 ms longer than that of SDPA flash: it takes 1,700 to 1,800 calls at that shape to "
+        "earn this back, so with many shapes pin SDPA flash (`SDPBackend.FLASH_ATTENTION`) or round the lengths up to a few. " + SHARED)
+    assert fastest(facts("a100")).advice == (
+        "Leave `scaled_dot_product_attention` unpinned for this shape: without a mask of one's own and without gradients, torch picks SDPA flash by itself (torch 2.13.0+cu130 and "
+        "cuDNN 9.19.0). " + SHARED)
+
+
+def test_a_winner_that_torch_does_not_pick_is_to_be_pinned():
+    run = probes(facts("a100"), default_backend={"name": "cudnn", "op": "aten::_scaled_dot_product_cudnn_attention"})
+    assert fastest(run).advice == (
+        "Pin the winner for this shape (`sdpa_kernel(SDPBackend.FLASH_ATTENTION)`) and check that its accuracy suits you: unpinned, torch picks cuDNN (torch 2.13.0+cu130 and "
+        "cuDNN 9.19.0, without a mask of one's own and without gradients). " + SHARED)
+
+
+@pytest.mark.parametrize("probe", [None, {"reason": "out of memory"}])
+def test_without_the_probe_the_advice_says_what_it_does_not_know(probe):
+    assert fastest(probes(facts("a100"), default_backend=probe)).advice == (
+        "Pin the winner for this shape (`sdpa_kernel(SDPBackend.FLASH_ATTENTION)`), unless your trace shows that an unpinned call gets it anyway: this run did not try. " + SHARED)
+
+
+def test_a_winner_without_a_pin_is_called_in_place_of_sdpa():
+    said = fastest(timed(facts("a100"), "gpu_time", naive_inplace=90))
+    assert said.advice == (
+        "No pin reaches the winner: Naive in place is written in torch operations. Call it in place of `scaled_dot_product_attention` for this shape, if you can pay for the memory "
+        "that it needs. " + SHARED)
+
+
+def test_a_winner_with_ties_names_them():
+    said = fastest(timed(facts("a100"), "gpu_time", sdpa_cudnn=100, sdpa_efficient=101))
+    assert said.caveats[-1] == "SDPA cuDNN is not told apart from SDPA efficient."
+    assert "earn this back" not in said.advice
+
+
+def test_a_plan_that_is_paid_for_at_once_is_not_worth_a_sentence():
+    """34 µs saved per call: 330 µs more at a new shape are earned back within ten, 3.4 ms in a hundred."""
+    assert "earn this back" not in fastest(timed(facts(), "first_call_new_shape", sdpa_cudnn=129 + 330)).advice
+    run = timed(facts(), "first_call_new_shape", sdpa_cudnn=129 + 3400)
+    assert "takes 3.40 ms longer than that of SDPA flash: it takes 100 calls at that shape to earn this back, so with many shapes pin SDPA flash" in fastest(run).advice
+    run = timed(run, "gpu_time", naive=80)
+    assert fastest(timed(run, "first_call_new_shape", naive=129)).advice.count("so with many shapes round the lengths up to a few.") == 1
+
+
+def test_a_variant_that_did_not_run_is_named_and_one_that_failed_can_win_nothing():
+    run = failed(facts(), "sdpa_cudnn")
+    outcome = fastest(run)
+    assert outcome.verdict == "holds"
+    assert outcome.caveats == ("Not in the race, because they did not run here: SDPA cuDNN.",)
+
+
+def test_a_variant_of_the_users_own_takes_no_part():
+    """A seventh variant may be quicker than all: the claim is about the six."""
+    run = facts("a100")
+    quick = timed(replace(run, variants={**run.variants, "own": replace(run.variants["sdpa_flash"], id="own", named=False)}), "gpu_time", own=1)
+    assert fastest(quick).case == "flash-wins"
+
+
+def test_on_a_cpu_wall_time_decides_and_the_sentence_says_so():
+    assert fastest(facts("cpu")).headline.startswith("Flash is the fastest by wall time on the CPU, with torch 2.13.0+cpu: 643 µs per forward;")
+
+
+def test_one_process_on_the_other_side_makes_a_tie():
+    """Seven of seven must agree: one process in which cuDNN was the slower one is enough."""
+    from reportgen.numbers.statistics import Estimate
+
+    run = facts("a100")
+    samples = list(run.variants["sdpa_cudnn"].gpu_time.samples)
+    samples[3] = 100e-6
+    assert fastest(variant(run, "sdpa_cudnn", gpu_time=Estimate(tuple(samples)))).case == "tie"
+
+
+def test_between_in_the_other_order_is_still_between():
+    outcome = evaluate(CLAIMS["cudnn-gpu-between"], timed(facts(), "gpu_time", sdpa_flash=200, sdpa_cudnn=100, sdpa_efficient=50))
+    assert outcome.verdict == "holds"
+    assert outcome.caveats == ("The order is the other way round than in the article: there flash is the faster of the two.",)
+
+
+def test_pins_are_matched_by_the_whole_op_name():
+    """A Triton op can contain the name of the flash op; it is not that op."""
+    run = facts()
+    ops = tuple(replace(op, name="triton::aten::_scaled_dot_product_flash_attention_0") if op.name.endswith("flash_attention") else op
+                for op in run.variants["sdpa_flash"].ops)
+    assert evaluate(CLAIMS["sdpa-pin"], variant(run, "sdpa_flash", ops=ops)).case == "other-op"
+
+
+def test_a_wrong_op_decides_though_another_backend_did_not_run():
+    assert evaluate(CLAIMS["sdpa-pin"], fallen_back(unavailable(facts(), "sdpa_cudnn"))).verdict == "differs"
+
+
+def test_the_unpinned_choice_is_said_only_where_it_was_probed():
+    assert evaluate(CLAIMS["sdpa-pin"], facts()).because == (
+        "Unpinned, this torch picks cuDNN for this shape without a mask of one's own and without gradients (torch 2.11.0+cu130 and cuDNN 9.19.0): "
+        "`aten::_scaled_dot_product_cudnn_attention` is what it dispatches.",)
+    assert evaluate(CLAIMS["sdpa-pin"], probes(facts(), default_backend=None)).because == ()
+
+
+def test_a_run_from_before_a_variant_names_it():
+    outcome = evaluate(CLAIMS["cudnn-gpu-between"], without(facts(), "sdpa_cudnn"))
+    assert outcome.headline == "Not measurable: sdpa_cudnn did not run here (recorded before this variant was added)."
+
+
+def test_the_table_leads_with_intervals_and_ratios():
+    table = FINDING.evidence(facts()).tables[0]
+    ratios = {row[0]: str(row[4]) for row in table.rows}
+    assert ratios == {"Naive": "17.9×", "Naive in place": "15.8×", "SDPA math": "43.7×", "SDPA efficient": "3.02×", "SDPA flash": "1.58×", "SDPA cuDNN": "1.00×"}
+
+
+def test_charts_exist_for_each_clock_and_carry_intervals():
+    charts = {chart.name: chart for chart in FINDING.evidence(facts()).charts}
+    assert list(charts) == ["fastest-hot", "fastest-cold", "fastest-wall"]
+    assert charts["fastest-hot"].data["low"][4] == pytest.approx(92.814)
+    assert charts["fastest-hot"].data["reference"][4] == pytest.approx(146.8)
+
+
+def test_the_pin_table_marks_the_default():
+    table = FINDING.evidence(facts()).tables[1]
+    assert [(row[0], row[2], row[3]) for row in table.rows] == [
+        ("SDPA math", "yes", "no"), ("SDPA efficient", "yes", "no"), ("SDPA flash", "yes", "no"), ("SDPA cuDNN", "yes", "yes")]
+
+
+def test_another_amount_of_arithmetic_is_not_called_the_same():
+    """18.3 against 19.3 GFLOP are 5 % apart, beyond the 2 % below which nothing is a difference."""
+    run = counted(counted(facts(), "sdpa_cudnn", tensor_core_flop=18.3e9), "sdpa_flash", tensor_core_flop=19.3e9)
+    assert fastest(run).because[-1] == "Counted on Tensor Cores: 18.3 GFLOP in the winner's kernel, 19.3 GFLOP in flash's."

@@ -1,0 +1,360 @@
+"""Flash and HBM: every case, every device, and the rule about what limits an activity at its edges."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from builders import activities, activity, facts, no_lane, unavailable, variant
+from reportgen.analysis import CounterFacts
+from reportgen.questions.model import evaluate
+from reportgen.findings.bounds import bound, shares
+from reportgen.findings.flash_hbm import FINDING
+from reportgen.run import Ceilings
+from turned import counted, renamed, with_extra_kernel
+
+CLAIMS = {claim.id: claim for claim in FINDING.claims}
+CEILINGS = Ceilings(4e12, 800e12, 50e12)
+MIB = 2**20
+
+
+def stepwise(run, **hbm):
+    """`run` where the given share of a variant's time is HBM-bound and the rest is bound by neither."""
+    for name, share in hbm.items():
+        quick = activity(role="scale", us=100 * share, requested_bytes=4.3e12 * 100e-6 * share)
+        idle = activity(role="mask", us=100 * (1 - share), requested_bytes=4.3e12 * 10e-6 * (1 - share))
+        run = variant(run, name, activities=(quick, idle), kernels=2, memsets=0)
+    return run
+
+
+def by_count(run, **rates):
+    """`run` of `stepwise` with counters; each variant's steps ask for the first share of what they did, and move the second."""
+    for name, (asked, seen) in rates.items():
+        run = activities(run, name, lambda a: replace(a, requested_bytes=a.requested_bytes * asked, counters=CounterFacts(a.requested_bytes * seen, 0.0)))
+    return run
+
+
+def unmodelled(run):
+    """`run` where nobody knows the bytes of naive in place's mask and softmax."""
+    return activities(run, "naive_inplace", lambda a: replace(a, requested_bytes=None) if a.role in ("mask", "softmax") else a)
+
+
+def smaller_cache(run, size):
+    return replace(run, device=replace(run.device, l2_cache_bytes=size))
+
+
+CASES_REACHED = {
+    ("flash-one-kernel", "one-kernel"): (
+        lambda: facts(),
+        "With torch 2.11.0+cu130, SDPA flash is one kernel per forward: `flash_fwd D=64 128x128`, torch's build of FlashAttention-2."),
+    ("flash-one-kernel", "other-count"): (
+        lambda: with_extra_kernel(facts(), "sdpa_flash", name="flash_fwd_splitkv_combine_kernel"),
+        "With torch 2.11.0+cu130, SDPA flash launches 2 kernels per forward, not one: `flash_fwd D=64 128x128` and "
+        "`flash_fwd_splitkv_combine_kernel`."),
+    ("flash-one-kernel", "other-implementation"): (
+        lambda: facts("mi300x"),
+        "With torch 2.11.0+rocm7.0, SDPA flash is one kernel per forward, but its name is that of AOTriton attention, not of torch's "
+        "FlashAttention-2 build: `attn_fwd`."),
+    ("flash-one-kernel", "unknown-name"): (
+        lambda: renamed(facts(), "sdpa_flash", "mystery_kernel"),
+        "Not measurable in full: with torch 2.11.0+cu130, SDPA flash is one kernel per forward, but its name, `mystery_kernel`, does not "
+        "say which implementation it is."),
+    ("flash-one-kernel", "unavailable"): (
+        lambda: facts("t4"),
+        "Not measurable: SDPA flash did not run here (Flash attention only supports gpu "
+        "architectures in the range [sm80, sm121])."),
+    ("flash-one-kernel", "no-gpu-lane"): (
+        lambda: facts("cpu"),
+        "Not measurable: this run's trace has no GPU lane, so there is nothing to count."),
+    ("flash-one-kernel", "recorded-before"): (
+        lambda: variant(facts(), "sdpa_flash", kernels=None),
+        "Not measurable: this run was recorded before the GPU side of this variant's trace was measured."),
+    ("hbm-dominates", "dominates"): (
+        lambda: stepwise(facts(), naive_inplace=0.75, sdpa_math=0.5),
+        "HBM-bound activities take 75 % of the GPU time of naive in place and 50 % of SDPA math's, with torch 2.11.0+cu130."),
+    ("hbm-dominates", "not-in-inplace"): (
+        lambda: facts(),
+        "HBM does not dominate naive in place, with torch 2.11.0+cu130: 31.5 % of its GPU time is HBM-bound, less than half; the largest share is bound"
+        " by neither HBM nor arithmetic: 68.5 % (mask 38.2 % and softmax 30.2 %). In SDPA math 56.3 % is HBM-bound."),
+    ("hbm-dominates", "not-in-math"): (
+        lambda: stepwise(facts(), naive_inplace=0.5, sdpa_math=0.25),
+        "HBM does not dominate SDPA math, with torch 2.11.0+cu130: 25 % of its GPU time is HBM-bound, less than half; the largest share is bound by "
+        "neither HBM nor arithmetic: 75 % (mask 75 %). In naive in place 50 % is HBM-bound."),
+    ("hbm-dominates", "in-neither"): (
+        lambda: stepwise(facts(), naive_inplace=0.375, sdpa_math=0.25),
+        "HBM dominates neither of the two, with torch 2.11.0+cu130. Naive in place: 37.5 % of its GPU time is HBM-bound, less than half; the largest "
+        "share is bound by neither HBM nor arithmetic: 62.5 % (mask 62.5 %). SDPA math: 25 % is HBM-bound, less than half; the largest share is bound "
+        "by neither HBM nor arithmetic: 75 % (mask 75 %)."),
+    ("hbm-dominates", "on-the-line"): (
+        lambda: by_count(stepwise(facts(), naive_inplace=0.75, sdpa_math=0.5), naive_inplace=(1, 1), sdpa_math=(0.62, 0.58)),
+        "Whether HBM dominates cannot be told, with torch 2.11.0+cu130: 75 % of naive in place's GPU time and 50 % of SDPA math's is "
+        "HBM-bound by the bytes that the steps ask for, 75 % and 0 % by those that were counted."),
+    ("hbm-dominates", "no-ceilings"): (
+        lambda: facts(ceilings=None),
+        "Not measurable: this run has no measured ceilings for copies and matmuls, so no activity can be called bound by either."),
+    ("hbm-dominates", "not-modelled"): (
+        lambda: unmodelled(facts()),
+        "Not measurable: 68.4 % of naive in place's GPU time and 0 % of SDPA math's is spent in activities whose bytes or FLOP are not "
+        "known."),
+    ("hbm-dominates", "fits-in-cache"): (
+        lambda: smaller_cache(facts(), 128 * MIB + 1),
+        "Not measurable: the score matrix (256 MiB) is smaller than twice the last-level cache (128 MiB), so its round trips need not reach"
+        " HBM."),
+    ("hbm-dominates", "cache-unknown"): (
+        lambda: smaller_cache(facts(), None),
+        "Not measurable: the size of this device's last-level cache was not recorded, so nobody can say whether the score matrix (256 MiB) "
+        "stays in it."),
+    ("hbm-dominates", "unavailable"): (
+        lambda: unavailable(facts(), "sdpa_math", "out of memory"),
+        "Not measurable: SDPA math did not run here (out of memory)."),
+    ("hbm-dominates", "no-gpu-lane"): (
+        lambda: no_lane(facts()),
+        "Not measurable: this run's trace has no GPU lane, so there is nothing to count."),
+    ("hbm-dominates", "recorded-before"): (
+        lambda: variant(facts(), "naive_inplace", kernels=None),
+        "Not measurable: this run was recorded before the GPU side of this variant's trace was measured."),
+    ("flash-never-writes-scores", "never-allocated"): (
+        lambda: facts(),
+        "Flash holds no score matrix in memory: one forward needs at most 16.5 MiB beyond its inputs, and the score matrix alone would be "
+        "256 MiB, with torch 2.11.0+cu130."),
+    ("flash-never-writes-scores", "never-written"): (
+        lambda: counted(facts(), "sdpa_flash", dram_read_bytes=50 * MIB, dram_write_bytes=20 * MIB),
+        "Flash writes no score matrix to memory: one forward needs at most 16.5 MiB beyond its inputs, and the counters see 50 MiB read and 20 MiB "
+        "written through DRAM, 6 MiB more than its operands (64 MiB); the score matrix alone would be 256 MiB, with torch 2.11.0+cu130."),
+    ("flash-never-writes-scores", "within-operands"): (
+        lambda: counted(facts(), "sdpa_flash", dram_read_bytes=42 * MIB, dram_write_bytes=11 * MIB),
+        "Flash writes no score matrix to memory: one forward needs at most 16.5 MiB beyond its inputs, and the counters see 42 MiB read and 11 MiB "
+        "written through DRAM, no more than its operands (64 MiB); the score matrix alone would be 256 MiB, with torch 2.11.0+cu130."),
+    ("flash-never-writes-scores", "allocates-scores"): (
+        lambda: variant(facts(), "sdpa_flash", peak_memory_bytes=256 * MIB),
+        "Flash holds as much as the scores in memory: one forward needs 256 MiB beyond its inputs, and the score matrix is 256 MiB, with "
+        "torch 2.11.0+cu130."),
+    ("flash-never-writes-scores", "extra-traffic"): (
+        lambda: counted(facts(), "sdpa_flash", dram_read_bytes=64 * MIB, dram_write_bytes=26 * MIB),
+        "Flash allocates no score matrix (16.5 MiB beyond its inputs), but 26 MiB go through DRAM beyond its operands (64 MiB), more than a"
+        " tenth of the score bytes (256 MiB), with torch 2.11.0+cu130."),
+    ("flash-never-writes-scores", "no-peak-memory"): (
+        lambda: variant(facts(), "sdpa_flash", peak_memory_bytes=None),
+        "Not measurable: this run did not record the peak memory of SDPA flash (it was recorded before this was measured)."),
+    ("flash-never-writes-scores", "fits-in-cache"): (
+        lambda: facts("cpu"),
+        "Not measurable: the score matrix (512 KiB) is smaller than twice the last-level cache (32 MiB), so its round trips need not reach "
+        "HBM."),
+    ("flash-never-writes-scores", "cache-unknown"): (
+        lambda: smaller_cache(facts(), None),
+        "Not measurable: the size of this device's last-level cache was not recorded, so nobody can say whether the score matrix (256 MiB) "
+        "stays in it."),
+    ("flash-never-writes-scores", "unavailable"): (
+        lambda: facts("t4"),
+        "Not measurable: SDPA flash did not run here (Flash attention only supports gpu "
+        "architectures in the range [sm80, sm121])."),
+}
+
+# claim → device → (verdict, case)
+ON_DEVICES = {
+    "flash-one-kernel": {
+        "h200": ("holds", "one-kernel"),
+        "a100": ("holds", "one-kernel"),
+        "t4": ("not measurable", "unavailable"),
+        "rtx4090": ("holds", "one-kernel"),
+        "b200": ("holds", "one-kernel"),
+        "mi300x": ("differs", "other-implementation"),
+        "cpu": ("not measurable", "no-gpu-lane"),
+    },
+    "hbm-dominates": {
+        "h200": ("differs", "not-in-inplace"),
+        "a100": ("differs", "not-in-math"),
+        "t4": ("differs", "not-in-inplace"),
+        "rtx4090": ("holds", "dominates"),
+        "b200": ("differs", "in-neither"),
+        "mi300x": ("not measurable", "fits-in-cache"),
+        "cpu": ("not measurable", "no-gpu-lane"),
+    },
+    "flash-never-writes-scores": {
+        "h200": ("holds", "never-allocated"),
+        "a100": ("holds", "never-allocated"),
+        "t4": ("not measurable", "unavailable"),
+        "rtx4090": ("holds", "never-allocated"),
+        "b200": ("holds", "never-allocated"),
+        "mi300x": ("not measurable", "fits-in-cache"),
+        "cpu": ("not measurable", "fits-in-cache"),
+    },
+}
+
+
+def limit(**changes):
+    return bound(activity(us=100.0, **changes), CEILINGS).limit
+
+
+def test_sixty_percent_of_the_copy_ceiling_is_bound_by_hbm_and_less_is_not():
+    """100 µs at 4 TB/s are 400 MB; the edge lies at 240 MB."""
+    assert limit(requested_bytes=240e6) == "HBM"
+    assert limit(requested_bytes=239e6) == "neither"
+
+
+def test_the_matmul_ceiling_is_that_of_the_kernels_own_unit():
+    """4 GFLOP in 100 µs are 40 TFLOP/s: 80 % of the FP32 ceiling, 5 % of the Tensor Cores'."""
+    from reportgen.hardware.kernel_names import decode
+
+    on_cuda_cores, on_tensor_cores = decode("ampere_sgemm_128x128_tn"), decode("ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_stages_32x5_tn")
+    assert limit(role="matmul", requested_bytes=1e6, flop=4e9, decoded=on_cuda_cores) == "arithmetic"
+    assert limit(role="matmul", requested_bytes=1e6, flop=4e9, decoded=on_tensor_cores) == "neither"
+    assert limit(role="matmul", requested_bytes=1e6, flop=4e9) == "unknown"
+    assert limit(role="matmul", requested_bytes=1e6, flop=2e9) == "neither"
+
+
+def test_hbm_is_asked_first():
+    """An activity that reaches both shares counts as HBM-bound."""
+    from reportgen.hardware.kernel_names import decode
+
+    assert limit(role="matmul", requested_bytes=300e6, flop=4e9, decoded=decode("ampere_sgemm_128x128_tn")) == "HBM"
+
+
+def test_what_nobody_modelled_is_unknown_and_not_neither():
+    assert limit(requested_bytes=None) == "unknown"
+    assert limit(role="matmul", requested_bytes=1e6, flop=None) == "unknown"
+
+
+def test_a_copy_without_a_model_moves_its_bytes_twice():
+    """The trace says 120 MB: read and written they are 240 MB, just enough."""
+    assert limit(kind="memcpy", bytes=120_000_000, requested_bytes=None) == "HBM"
+    assert limit(kind="memset", bytes=120_000_000, requested_bytes=None) == "neither"
+
+
+def test_shares_add_up_to_one():
+    found = tuple(bound(one, CEILINGS) for one in facts().variants["sdpa_math"].activities)
+    assert sum(shares(found).values()) == pytest.approx(1)
+
+
+def test_exactly_half_is_enough():
+    """The rule says at least half."""
+    assert evaluate(CLAIMS["hbm-dominates"], stepwise(facts(), naive_inplace=0.5, sdpa_math=0.5)).verdict == "holds"
+    assert evaluate(CLAIMS["hbm-dominates"], stepwise(facts(), naive_inplace=0.499, sdpa_math=0.5)).case == "not-in-inplace"
+
+
+def test_a_part_that_fails_decides_even_where_the_other_is_not_modelled():
+    """No byte of naive in place's mask could rescue SDPA math."""
+    run = unmodelled(stepwise(facts(), sdpa_math=0.25))
+    assert evaluate(CLAIMS["hbm-dominates"], run).case == "not-in-math"
+
+
+def test_the_longest_activity_is_a_cause_only_where_its_bytes_are_known():
+    """Take the fact away and the sentence goes."""
+    known = evaluate(CLAIMS["hbm-dominates"], facts()).because
+    assert any(sentence.startswith("The longest activity of naive in place is its mask kernel") for sentence in known)
+    run = activities(facts(), "naive_inplace", lambda a: replace(a, requested_bytes=None) if a.role == "mask" else a)
+    told = evaluate(CLAIMS["hbm-dominates"], run)
+    assert not any("mask kernel" in sentence for sentence in told.because)
+
+
+def test_the_score_matrix_must_be_twice_the_cache():
+    """256 MiB of scores: a cache of 128 MiB is just small enough."""
+    assert evaluate(CLAIMS["flash-never-writes-scores"], smaller_cache(facts(), 128 * MIB)).verdict == "holds"
+    assert evaluate(CLAIMS["flash-never-writes-scores"], smaller_cache(facts(), 128 * MIB + 1)).case == "fits-in-cache"
+
+
+def test_a_tenth_of_the_score_bytes_is_the_most_that_may_cross_beside_the_operands():
+    """64 MiB of operands; a tenth of 256 MiB of scores is 25.6 MiB."""
+    below = counted(facts(), "sdpa_flash", dram_read_bytes=64 * MIB, dram_write_bytes=25.5 * MIB)
+    above = counted(facts(), "sdpa_flash", dram_read_bytes=64 * MIB, dram_write_bytes=25.7 * MIB)
+    assert [evaluate(CLAIMS["flash-never-writes-scores"], run).case for run in (below, above)] == ["never-written", "extra-traffic"]
+
+
+def test_the_chart_says_how_much_is_bound_by_hbm():
+    """75 and 25 of 100 µs, as the facts were made."""
+    chart = FINDING.evidence(stepwise(facts(), naive_inplace=0.75, sdpa_math=0.25)).charts[0]
+    assert chart.alt == "GPU time by what limits it. HBM-bound: Naive in place 75 % of 100 µs; SDPA math 25 % of 100 µs."
+    assert dict(chart.data["series"])["bound by HBM"] == pytest.approx([75.0, 25.0])
+
+
+def test_the_memory_table_sets_peaks_beside_the_score_matrix():
+    """16.5 of 256 MiB are 0.0645 of it."""
+    table = next(table for table in FINDING.evidence(facts()).tables if table.caption.startswith("Memory"))
+    rows = {row[0]: row for row in table.rows}
+    assert str(rows["SDPA flash"][1]) == "16.5 MiB" and str(rows["SDPA flash"][2]) == "0.0645×"
+    assert table.notes[0] == "The score matrix is 256 MiB; Q, K, V and the output together (the operands) are 64 MiB; the last-level cache is 60 MiB."
+
+
+def test_a_count_within_a_tenth_confirms_the_model_and_one_beyond_replaces_it():
+    """100 µs at 4 TB/s: 240 MB are the line. 230 MB counted confirm 250 MB requested; 220 MB do not."""
+    def seen(count):
+        return bound(activity(us=100.0, requested_bytes=250e6, counters=CounterFacts(count, 0.0)), CEILINGS)
+
+    assert (seen(230e6).limit, seen(230e6).by_count) == ("HBM", "neither")
+    assert (seen(220e6).limit, seen(220e6).by_count) == ("neither", "neither")
+    assert limit(counters=CounterFacts(250e6, 0.0)) == "HBM"
+
+
+def test_counted_bytes_that_disagree_are_said_with_their_direction():
+    """Half of what was asked for: the cache had the rest. Take the counters away and the sentences go."""
+    below = by_count(facts(), naive_inplace=(1, 0.5), sdpa_math=(1, 1))
+    said = evaluate(CLAIMS["hbm-dominates"], below).because
+    assert any(sentence.startswith("Fewer bytes were counted than the steps ask for, by more than a tenth, in matmul of Naive in place (576 MiB requested, 288 MiB counted)")
+               for sentence in said)
+    assert not any(sentence.startswith("More bytes") for sentence in said)
+    above = evaluate(CLAIMS["hbm-dominates"], by_count(facts(), naive_inplace=(1, 1.5), sdpa_math=(1, 1))).because
+    assert any(sentence.startswith("More bytes were counted than the steps ask for") for sentence in above)
+    agreed = evaluate(CLAIMS["hbm-dominates"], by_count(facts(), naive_inplace=(1, 1), sdpa_math=(1, 1))).because
+    assert any(sentence.endswith("counted and requested bytes agree within 10 %.") for sentence in agreed)
+    assert not any("ounted" in sentence for sentence in evaluate(CLAIMS["hbm-dominates"], facts()).because)
+
+
+def test_a_cache_cannot_hide_a_whole_score_matrix():
+    """256 MiB of scores, 60 MiB of cache: at least 196 MiB would have been counted."""
+    said = evaluate(CLAIMS["flash-never-writes-scores"], counted(facts(), "sdpa_flash", dram_read_bytes=42 * MIB, dram_write_bytes=11 * MIB))
+    assert "at least 196 MiB would have been counted" in said.because[0]
+    assert said.caveats[0].startswith("The operands are smaller than four times the last-level cache")
+    small = counted(smaller_cache(facts(), 16 * MIB), "sdpa_flash", dram_read_bytes=50 * MIB, dram_write_bytes=15 * MIB)
+    assert evaluate(CLAIMS["flash-never-writes-scores"], small).caveats == ()
+
+
+def test_operands_are_divided_by_only_where_they_do_not_fit_in_the_cache():
+    """64 MiB of operands: on a cache of 60 MiB the table says so, on one of 16 MiB it gives the ratio."""
+    def cell(run):
+        (table,) = (table for table in FINDING.evidence(run).tables if table.caption.startswith("Memory that one forward"))
+        return next(str(row[4]) for row in table.rows if row[0] == "SDPA flash")
+
+    run = counted(facts(), "sdpa_flash", dram_read_bytes=64 * MIB, dram_write_bytes=64 * MIB)
+    assert cell(run) == "cache too large"
+    assert cell(smaller_cache(run, 16 * MIB)) == "2.00×"
+
+
+def test_passes_over_the_scores_are_added_up_whatever_limits_them():
+    """Scale 128, mask 347, softmax 285 of 928 µs in the recorded forward: 82 %; the matmuls and a 4-byte memset are left out."""
+    said = evaluate(CLAIMS["hbm-dominates"], facts()).because[0]
+    assert said.startswith("Whatever limits them: passes over the score matrix that are no matmul take 82 % of naive in place's GPU time")
+
+
+def test_what_lies_close_to_the_line_is_named_with_what_hangs_on_it():
+    """At a copy ceiling of 4.3 TB/s, add and where of math reach a little more than 60 % of it."""
+    (said,) = (c for c in evaluate(CLAIMS["hbm-dominates"], facts()).caveats if "convention" in c)
+    assert re.match(r"The line at 60 % is a convention, and in SDPA math add \(6\d\.?\d? %\) and where \(6\d\.?\d? %\) lie within 5 points of it: "
+                    r"depending on their side, 2\d\.?\d? % to 56\.3 % of its GPU time is HBM-bound\.$", said)
+
+
+def test_a_matmul_in_tf32_is_measured_against_no_ceiling_of_another_type():
+    """At 500 FLOP per byte nothing but arithmetic can limit it, but no run measures how fast TF32 is."""
+    kernel = renamed(facts(), "sdpa_math", "sm90_xmma_gemm_f32f32_tf32f32_f32_tn_n_tilesize64x256x32_warpgroupsize1x1x1_execute_segment_k_off_kernel__5x_cublas").variants["sdpa_math"]
+    matmul = next(a for a in kernel.activities if a.role == "matmul")
+    found = bound(replace(matmul, requested_bytes=1.0), facts().ceilings)
+    assert (found.flop_share, found.limit) == (None, "unknown")
+
+
+def test_another_build_of_torch_is_not_told_of_cudas_switch():
+    said = evaluate(CLAIMS["flash-one-kernel"], facts("mi300x"))
+    assert said.case == "other-implementation" and "activate_flash_attention_impl" not in said.advice and "AOTriton" in said.advice
+
+
+def test_activities_of_one_role_near_the_line_are_named_together():
+    (said,) = (c for c in evaluate(CLAIMS["hbm-dominates"], facts("rtx4090")).caveats if "convention" in c)
+    assert re.search(r"in SDPA math scale \(6\d\.\d % and 6\d\.\d %\) and softmax \(6\d\.\d %\) lie within 5 points of it", said)
+
+
+def test_no_limit_is_told_where_the_cache_may_hold_the_scores():
+    """MI300X: 256 MiB of scores behind 256 MiB of Infinity Cache, and nothing counted."""
+    shown = FINDING.evidence(facts("mi300x"))
+    table = shown.tables[0]
+    assert {row[-1] for row in table.rows} == {"not told"} and table.notes[-1].startswith("No limit is told here")
+    assert not any(chart.name == "flash-hbm-limits" for chart in shown.charts)

@@ -1,0 +1,302 @@
+"""Hidden Memcpy: every way in which its claims can come out, with the evidence turned round."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from builders import activities, activity, estimate, facts, probes, unavailable, variant
+from case_tables import outcome
+from reportgen.findings.hidden_memcpy import FINDING
+from reportgen.numbers.statistics import Estimate
+
+
+def extra(run, variant_id, **changes):
+    """One more activity at the end of a variant's forward."""
+    kept = run.variants[variant_id].activities + (activity(**changes),)
+    return variant(run, variant_id, activities=kept, memcpys=sum(a.kind == "memcpy" for a in kept))
+
+
+def no_copy():
+    return activities(facts(), "naive", lambda a: None if a.role == "copy" else a)
+
+
+def copy_in_place():
+    return extra(facts(), "naive_inplace", kind="memcpy", name="Memcpy DtoD (Device -> Device)", role="copy", bytes=2**28, op_path=("aten::masked_fill_", "aten::contiguous", "aten::copy_"))
+
+
+def two_copies():
+    return extra(facts(), "naive", name="copy_mask", role="copy", op_path=("aten::masked_fill", "aten::clone", "aten::copy_"))
+
+
+def untraced(name="naive"):
+    return variant(facts(), name, kernels=None, memcpys=None, memsets=None, activities=())
+
+
+def ops_of(name, other):
+    return variant(facts(), name, ops=facts().variants[other].ops)
+
+
+def autograd(**changes):
+    run = facts()
+    return probes(run, autograd={**run.probes["autograd"], **changes})
+
+
+MINIMAL_RUNS = {"refused": False, "code": "", "message": None}
+
+
+CASES_REACHED = {
+    ("memcpy-hidden", "unavailable"): (
+        lambda: unavailable(facts(), "naive_inplace", "out of memory"),
+        "Not measurable: Naive in place did not run here (out of memory)."),
+    ("memcpy-hidden", "recorded-before"): (
+        untraced,
+        "Not measurable: this run was recorded before the GPU side of this variant's trace was measured."),
+    ("memcpy-hidden", "no-gpu-lane"): (
+        lambda: facts("cpu"),
+        "Not measurable: this run's trace has no GPU lane, so no copy can be seen or missed there."),
+    ("memcpy-hidden", "one-copy"): (
+        facts,
+        "With torch 2.11.0+cu130, `masked_fill` adds one device-to-device copy that nobody wrote: `Memcpy DtoD (Device -> Device)`, 256 MiB, 126 µs; in place there is none."),
+    ("memcpy-hidden", "several-copies"): (
+        two_copies,
+        "With torch 2.11.0+cu130, `masked_fill` adds 2 device copies, not one: `Memcpy DtoD (Device -> Device)` and `copy_mask`; in place there is none."),
+    ("memcpy-hidden", "no-copy"): (
+        no_copy,
+        "With torch 2.11.0+cu130, `masked_fill` adds no device copy: no activity lies under `masked_fill` → `clone` → `copy_`."),
+    ("memcpy-hidden", "copy-in-both"): (
+        copy_in_place,
+        "With torch 2.11.0+cu130, the masking step copies on the GPU in both variants (`Memcpy DtoD (Device -> Device)` in naive), so writing in place removes nothing."),
+    ("memcpy-inplace-removes", "unavailable"): (
+        lambda: unavailable(facts(), "naive", "out of memory"),
+        "Not measurable: Naive did not run here (out of memory)."),
+    ("memcpy-inplace-removes", "recorded-before"): (
+        lambda: variant(facts(), "naive", gpu_time=None),
+        "Not measurable: this run was recorded before GPU time was measured."),
+    ("memcpy-inplace-removes", "no-gpu-lane"): (
+        lambda: facts("cpu"),
+        "Not measurable: this run's trace has no GPU lane, so there is nothing to count."),
+    ("memcpy-inplace-removes", "no-copy"): (
+        no_copy,
+        "Not measurable: naive shows no copy under `masked_fill` here, so there is none that in place could remove."),
+    ("memcpy-inplace-removes", "removed-and-faster"): (
+        facts,
+        "In place the copy is gone, and a forward takes 126 µs less GPU time: 930 µs instead of 1,056 µs (0.881×, all seven processes agree)."),
+    ("memcpy-inplace-removes", "removed-but-tie"): (
+        lambda: variant(facts(), "naive", gpu_time=estimate(940)),
+        "In place the copy is gone, but the time it saves is not told apart from noise: 930 µs against 940 µs (ratio 0.989× to 0.989×, smallest difference told apart 2 %)."),
+    ("memcpy-inplace-removes", "removed-but-slower"): (
+        lambda: variant(facts(), "naive", gpu_time=estimate(900)),
+        "In place the copy is gone, and yet a forward takes longer: 930 µs against 900 µs (1.03×)."),
+    ("memcpy-inplace-removes", "copy-stays"): (
+        copy_in_place,
+        "In place a copy is still there under the masking step; GPU time is 930 µs against 1.06 ms."),
+    ("inplace-fewer-cpu-ops", "unavailable"): (
+        lambda: unavailable(facts(), "naive", "out of memory"),
+        "Not measurable: Naive did not run here (out of memory)."),
+    ("inplace-fewer-cpu-ops", "recorded-before"): (
+        lambda: variant(facts(), "naive", ops=()),
+        "Not measurable: this run was recorded before the CPU side of this variant's trace was measured."),
+    ("inplace-fewer-cpu-ops", "no-mask-step"): (
+        lambda: ops_of("naive_inplace", "sdpa_flash"),
+        "Not measurable: the trace of Naive in place shows no `masked_fill` op, so there is no masking step to count."),
+    ("inplace-fewer-cpu-ops", "fewer"): (
+        lambda: facts("cpu"),
+        "With torch 2.13.0+cpu, the masking step dispatches 1 CPU op in place instead of 10."),
+    ("inplace-fewer-cpu-ops", "same"): (
+        lambda: ops_of("naive_inplace", "naive"),
+        "With torch 2.11.0+cu130, the masking step dispatches as much in place as out of place: 12 CPU ops."),
+    ("inplace-fewer-cpu-ops", "more"): (
+        lambda: variant(ops_of("naive", "naive_inplace"), "naive_inplace", ops=facts().variants["naive"].ops),
+        "With torch 2.11.0+cu130, the masking step dispatches more in place: 12 CPU ops instead of 3."),
+    ("inplace-autograd", "unavailable"): (
+        lambda: unavailable(facts(), "naive_inplace", "out of memory"),
+        "Not measurable: Naive in place did not run here (out of memory)."),
+    ("inplace-autograd", "recorded-before"): (
+        lambda: probes(facts(), autograd=None),
+        "Not measurable: this run was recorded before the gradient of both variants was measured."),
+    ("inplace-autograd", "probe-failed"): (
+        lambda: probes(facts(), autograd={"reason": "CUDA out of memory"}),
+        "Not measurable: the gradients could not be taken here (CUDA out of memory)."),
+    ("inplace-autograd", "fine-here"): (
+        facts,
+        "With torch 2.11.0+cu130, masking in place is safe in this graph even with autograd: backward runs, and the gradients equal naive's. Elsewhere it may break; of a minimal graph torch says “one of the variables needed for gradient computation has been modified by an inplace operation”."),
+    ("inplace-autograd", "refused-here"): (
+        lambda: autograd(inplace_backward="refused", gradients_equal=None, reason="a leaf Variable that requires grad is being used in an in-place operation."),
+        "With torch 2.11.0+cu130, autograd refuses to go backward through the in-place mask in this very graph: a leaf Variable that requires grad is being used in an in-place operation."),
+    ("inplace-autograd", "gradients-differ"): (
+        lambda: autograd(gradients_equal=False, relative_difference=0.25),
+        "With torch 2.11.0+cu130, backward runs through the in-place mask, but its gradients differ from naive's (relative difference 0.250)."),
+    ("inplace-autograd", "never-refused"): (
+        lambda: autograd(minimal_refusal=MINIMAL_RUNS),
+        "With torch 2.11.0+cu130, nothing breaks: backward through the in-place mask gives naive's gradients, and the minimal graph that should be refused runs as well."),
+    ("inplace-memory", "unavailable"): (
+        lambda: unavailable(facts(), "naive", "out of memory"),
+        "Not measurable: Naive did not run here (out of memory)."),
+    ("inplace-memory", "recorded-before"): (
+        lambda: variant(facts(), "naive", peak_memory_bytes=None),
+        "Not measurable: this run was recorded before peak memory was measured."),
+    ("inplace-memory", "not-counted"): (
+        lambda: facts("cpu"),
+        "Not measurable: torch counts no peak memory on this device."),
+    ("inplace-memory", "smaller"): (
+        lambda: variant(facts(), "naive_inplace", peak_memory_bytes=272 * 2**20),
+        "In place, one forward needs 272 MiB above its inputs at the peak instead of 528 MiB: 256 MiB less."),
+    ("inplace-memory", "same"): (
+        facts,
+        "In place saves no memory at the peak: both variants need 528 MiB above their inputs for one forward."),
+    ("inplace-memory", "larger"): (
+        lambda: variant(facts(), "naive_inplace", peak_memory_bytes=784 * 2**20),
+        "In place, one forward needs more memory above its inputs at the peak: 784 MiB instead of 528 MiB."),
+}
+
+# claim → device → (verdict, case)
+ON_DEVICES = {
+    "memcpy-hidden": {
+        "h200": ("holds", "one-copy"),
+        "a100": ("holds", "one-copy"),
+        "t4": ("holds", "one-copy"),
+        "rtx4090": ("holds", "one-copy"),
+        "b200": ("holds", "one-copy"),
+        "mi300x": ("holds", "one-copy"),
+        "cpu": ("not measurable", "no-gpu-lane"),
+    },
+    "memcpy-inplace-removes": {
+        "h200": ("holds", "removed-and-faster"),
+        "a100": ("holds", "removed-and-faster"),
+        "t4": ("holds", "removed-and-faster"),
+        "rtx4090": ("holds", "removed-and-faster"),
+        "b200": ("holds", "removed-and-faster"),
+        "mi300x": ("holds", "removed-and-faster"),
+        "cpu": ("not measurable", "no-gpu-lane"),
+    },
+    "inplace-fewer-cpu-ops": {
+        "h200": ("holds", "fewer"),
+        "a100": ("holds", "fewer"),
+        "t4": ("holds", "fewer"),
+        "rtx4090": ("holds", "fewer"),
+        "b200": ("holds", "fewer"),
+        "mi300x": ("holds", "fewer"),
+        "cpu": ("holds", "fewer"),
+    },
+    "inplace-autograd": {
+        "h200": ("holds", "fine-here"),
+        "a100": ("holds", "fine-here"),
+        "t4": ("holds", "fine-here"),
+        "rtx4090": ("holds", "fine-here"),
+        "b200": ("holds", "fine-here"),
+        "mi300x": ("holds", "fine-here"),
+        "cpu": ("holds", "fine-here"),
+    },
+    "inplace-memory": {
+        "h200": ("differs", "same"),
+        "a100": ("differs", "same"),
+        "t4": ("differs", "same"),
+        "rtx4090": ("differs", "same"),
+        "b200": ("differs", "same"),
+        "mi300x": ("differs", "same"),
+        "cpu": ("not measurable", "not-counted"),
+    },
+}
+
+
+def test_a_copy_done_by_a_kernel_is_the_copy_all_the_same():
+    """The ops around the launch decide, not the word Memcpy."""
+    said = outcome("memcpy-hidden", facts("mi300x"))
+    assert said.headline == ("With torch 2.11.0+rocm7.0, `masked_fill` adds one device-to-device copy that nobody wrote: "
+                             "`__amd_rocclr_copyBuffer`, 256 MiB, 163 µs; in place there is none.")
+    assert "On this device the copy is done by a kernel, so it counts among the kernels, not among the memcpys." in said.because
+
+
+def test_a_memset_is_said_beside_the_copy_and_only_where_there_is_one():
+    caveat = "A memset is neither a kernel nor a copy: 1 memset stands beside them, and a count of all GPU activities includes it."
+    assert outcome("memcpy-hidden", facts("h200")).caveats == (caveat,)
+    assert outcome("memcpy-hidden", facts("a100")).caveats == ()
+
+
+def test_the_copy_of_another_op_is_not_hidden_in_the_mask():
+    """A copy under `contiguous` belongs to whoever asked for it."""
+    run = activities(facts(), "naive", lambda a: replace(a, op_path=("aten::contiguous", "aten::clone", "aten::copy_")) if a.role == "copy" else a)
+    assert outcome("memcpy-hidden", run).case == "no-copy"
+
+
+def test_without_a_ceiling_the_saving_is_not_explained():
+    """Take the fact away and the sentence goes; the verdict stays."""
+    said = outcome("memcpy-inplace-removes", facts(ceilings=None))
+    assert (said.verdict, said.because) == ("holds", ())
+
+
+def test_the_expected_saving_is_the_copy_read_and_written_at_the_ceiling():
+    """2 × 2²⁸ B ÷ 4.3 TB/s = 124.9 µs; 126 µs were saved."""
+    assert outcome("memcpy-inplace-removes", facts()).because == (
+        "The copy reads 256 MiB and writes as many; at the 4.30 TB/s that a plain copy reached in this run, that is 125 µs. The saving is 101 % of it.",)
+
+
+def test_one_process_that_disagrees_makes_noise_of_the_saving():
+    times = list(facts().variants["naive_inplace"].gpu_time.samples)
+    times[3] = 1.2e-3
+    assert outcome("memcpy-inplace-removes", variant(facts(), "naive_inplace", gpu_time=Estimate(tuple(times)))).case == "removed-but-tie"
+
+
+def test_the_equal_peak_is_explained_only_where_it_is_two_score_matrices():
+    """528 MiB are 2 × 256 MiB of scores and 16 MiB of output, which is what the last matmul holds."""
+    said = outcome("inplace-memory", facts())
+    assert said.because == (
+        "That is 2 score matrices of 256 MiB and the output of 16 MiB, to within 1 %: what the last matmul holds while the name `scores` still refers to the masked scores, "
+        "beside the weights. Masking is not where the peak is, so lowering it there changes nothing.",)
+    assert said.advice == ("Let go of the scores before the last matmul first: `del scores`, or give the weights the same name. "
+                           "Every step that holds two score matrices must go, softmax included: a fused backend does that, it never stores the scores.")
+
+
+@pytest.mark.parametrize("mib", [512, 522, 534, 2048])
+def test_another_equal_peak_is_not_explained(mib):
+    """1 % of 528 MiB is 5.3 MiB; 512 MiB would be the scores without the output."""
+    run = variant(variant(facts(), "naive", peak_memory_bytes=mib * 2**20), "naive_inplace", peak_memory_bytes=mib * 2**20)
+    said = outcome("inplace-memory", run)
+    assert (said.case, said.because) == ("same", ())
+    assert said.advice.startswith("Every step")
+
+
+def test_an_output_too_small_to_be_told_leaves_the_peak_unexplained():
+    """At a sequence of 8,192 the output is 1/128 of a score matrix: two matrices alone fit within 1 % as well."""
+    long = replace(facts().workload, sequence=8192)
+    peak = 2 * long.score_bytes + long.operand_bytes // 4
+    run = variant(variant(facts(workload=long), "naive", peak_memory_bytes=peak), "naive_inplace", peak_memory_bytes=peak)
+    assert outcome("inplace-memory", run).because == ()
+
+
+def test_what_the_profiler_saw_of_the_step_is_evidence():
+    said = outcome("inplace-fewer-cpu-ops", facts())
+    assert said.because[1] == "Under the profiler the step takes 28.7 µs instead of 41.2 µs on the CPU; the profiler itself is part of both."
+    assert said.caveats == ()
+
+
+def test_the_version_counter_has_its_limits():
+    assert outcome("inplace-autograd", facts()).advice == (
+        "In training code, ask what the op before keeps: overwrite only what nobody keeps. "
+        "Autograd's version counter then refuses rather than computing a wrong gradient: for tensors that autograd saved, and not for changes through `.data`.")
+
+
+def test_a_slower_forward_in_place_is_no_proof_of_a_slower_kernel():
+    said = outcome("memcpy-inplace-removes", variant(facts(), "naive", gpu_time=estimate(900)))
+    assert said.advice == "Compare the masking kernels of both variants in their traces: the one that works in place may have become slower."
+
+
+@pytest.mark.parametrize("naive, end", [(1076, "The saving is 117 % of it, more than the copy explains."), (1030, "The saving is 80 % of it, less than the copy explains."),
+                                        (1070, "The saving is 112 % of it.")])
+def test_a_saving_that_the_copy_does_not_explain_says_so(naive, end):
+    """The copy should cost 124.9 µs; 930 µs in place. 146 ÷ 124.9 = 1.17, 100 ÷ 124.9 = 0.80, 140 ÷ 124.9 = 1.12."""
+    assert outcome("memcpy-inplace-removes", variant(facts(), "naive", gpu_time=estimate(naive))).because[0].endswith(end)
+
+def test_the_evidence_sets_the_saving_beside_the_bytes():
+    tables = {table.caption: table for table in FINDING.evidence(facts()).tables}
+    saving = [[str(cell) for cell in row] for row in tables["Does the saving fit the bytes of the copy that is gone?"].rows]
+    assert saving[2:4] == [["saved", "126 µs", "measured"], ["bytes that the copy reads and writes", "512 MiB", "counted"]]
+    assert saving[-2:] == [["the bytes at that rate", "125 µs", "modelled"], ["saved ÷ modelled", "101 %", "modelled"]]
+
+
+def test_the_evidence_counts_three_kinds_of_activity():
+    """Five kernels, a memcpy and a memset are seven activities where the article saw six."""
+    counts = FINDING.evidence(facts()).tables[0]
+    assert counts.rows == (("Naive", 5, 6, 7, 5, 1, 1), ("Naive in place", 5, 5, 6, 5, 0, 1))

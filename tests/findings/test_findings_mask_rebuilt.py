@@ -1,0 +1,102 @@
+"""Mask rebuilt: every way in which its claim can come out, with the evidence turned round."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from builders import activities, facts, unavailable, variant
+from case_tables import outcome
+from reportgen.findings.mask_rebuilt import FINDING
+from reportgen.analysis.patterns import rebuilt_mask
+
+BUILDERS = ("aten::ones", "aten::tril", "aten::scalar_tensor", "aten::where")
+
+
+def without_ops(*names):
+    ops = tuple(op for op in facts().variants["sdpa_math"].ops if not set(names) & set(op.path))
+    return variant(facts(), "sdpa_math", ops=ops)
+
+
+def odd_forward():
+    integrity = facts().variants["sdpa_math"].integrity
+    return variant(facts(), "sdpa_math", integrity=replace(integrity, differing=(3,)))
+
+
+CASES_REACHED = {
+    ("math-mask-rebuilt", "unavailable"): (
+        lambda: unavailable(facts(), "sdpa_math", "out of memory"),
+        "Not measurable: SDPA math did not run here (out of memory)."),
+    ("math-mask-rebuilt", "recorded-before"): (
+        lambda: variant(facts(), "sdpa_math", ops=()),
+        "Not measurable: this run was recorded before the CPU side of this variant's trace was measured."),
+    ("math-mask-rebuilt", "rebuilt"): (
+        facts,
+        "With torch 2.11.0+cu130, math builds the causal mask anew in every recorded forward: `aten::ones` → `aten::fill_`, `aten::tril`, `aten::scalar_tensor` → `aten::fill_` and `aten::where`; 5 kernels and 10.8 µs of 2.58 ms GPU time (0.42 %)."),
+    ("math-mask-rebuilt", "rebuilt-ops-only"): (
+        lambda: facts("cpu"),
+        "With torch 2.13.0+cpu, math builds the causal mask anew in every recorded forward: `aten::ones` → `aten::fill_`, `aten::tril`, `aten::scalar_tensor` and `aten::where`; on the CPU that takes 102 µs of the 1.16 ms that its ops take under the profiler."),
+    ("math-mask-rebuilt", "part-missing"): (
+        lambda: without_ops("aten::tril"),
+        "With torch 2.11.0+cu130, math builds the mask in another way: `aten::ones` → `aten::fill_`, `aten::scalar_tensor` → `aten::fill_` and `aten::where` stand in every recorded forward, `aten::tril` nowhere."),
+    ("math-mask-rebuilt", "not-rebuilt"): (
+        lambda: without_ops(*BUILDERS),
+        "With torch 2.11.0+cu130, math builds no mask: none of `aten::ones` → `aten::fill_`, `aten::tril`, `aten::scalar_tensor` → `aten::fill_` and `aten::where` stands in its forward."),
+    ("math-mask-rebuilt", "forwards-differ"): (
+        odd_forward,
+        "Not measurable: 1 forward of the recorded ones ran other activities than the rest, so nothing can be said of every forward."),
+}
+
+# claim → device → (verdict, case)
+ON_DEVICES = {
+    "math-mask-rebuilt": {
+        "h200": ("holds", "rebuilt"),
+        "a100": ("holds", "rebuilt"),
+        "t4": ("holds", "rebuilt"),
+        "rtx4090": ("holds", "rebuilt"),
+        "b200": ("holds", "rebuilt"),
+        "mi300x": ("holds", "rebuilt"),
+        "cpu": ("holds", "rebuilt-ops-only"),
+    },
+}
+
+
+def test_the_safe_softmax_also_fills_and_selects_and_is_not_counted():
+    """5 kernels build the mask; two more `fill_` and `where` protect rows."""
+    assert "5 kernels and 10.8 µs of 2.58 ms GPU time (0.42 %)" in outcome("math-mask-rebuilt", facts()).headline
+    table = FINDING.evidence(facts()).tables[1]
+    assert [row[1:3] for row in table.rows] == [("build", "fill"), ("build", "tril"), ("build", "fill"), ("build", "fill"), ("build", "where"), ("apply", "add")]
+
+
+def test_applying_the_mask_is_set_beside_building_it():
+    assert outcome("math-mask-rebuilt", facts()).because == (
+        "Building is not the expensive part: adding the mask to the scores (`aten::add_`) passes once over the whole score matrix and takes 390 µs.",)
+    assert outcome("math-mask-rebuilt", facts("cpu")).because == ()
+
+
+@pytest.mark.parametrize("times, cheap", [(1, True), (12, True), (13, False)])
+def test_building_is_called_cheap_only_below_a_twentieth(times, cheap):
+    """10.8 µs of 2.58 ms: 12 × 10.8 are 4.8 % of the longer forward, 13 × 10.8 are 5.2 %."""
+    building = {id(a) for a in rebuilt_mask.activities_of(facts().variants["sdpa_math"].activities)}
+    run = activities(facts(), "sdpa_math", lambda a: replace(a, duration=a.duration * times) if id(a) in building else a)
+    said = outcome("math-mask-rebuilt", run).because
+    assert said == (("Building is not the expensive part: adding" if cheap else "Adding")
+                    + " the mask to the scores (`aten::add_`) passes once over the whole score matrix and takes 390 µs.",)
+
+
+def test_building_is_not_called_cheap_where_applying_costs_less():
+    run = activities(facts(), "sdpa_math", lambda a: replace(a, duration=5e-6) if a.role == "add" else a)
+    assert outcome("math-mask-rebuilt", run).because[0].startswith("Adding the mask")
+
+
+def test_the_flag_comes_first_and_a_kept_mask_only_for_math():
+    assert outcome("math-mask-rebuilt", facts()).advice == (
+        "Use `is_causal=True` with a fused backend, which compares indices inside the kernel and builds no mask at all. "
+        "Only if you are bound to math, build the mask once, keep it as a buffer of your module, and hand it over: an explicit mask rules flash out on a GPU.")
+
+
+def test_a_scalar_that_is_written_without_a_fill_is_a_scalar_all_the_same():
+    """On a CPU `scalar_tensor` dispatches no `fill_`; the mask is rebuilt nonetheless, and the page says how."""
+    assert outcome("math-mask-rebuilt", facts("cpu")).caveats[0] == "`aten::scalar_tensor` writes its value itself here; no `aten::fill_` is dispatched under it."
+    assert outcome("math-mask-rebuilt", facts("h200")).caveats == ()

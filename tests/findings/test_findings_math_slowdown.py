@@ -1,0 +1,204 @@
+"""Math slowdown: every way in which its claims can come out, with the evidence turned round."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from builders import activities, activity, estimate, facts, unavailable, variant
+from case_tables import outcome
+from reportgen.findings.math_slowdown import FINDING
+from reportgen.numbers.statistics import Estimate
+from reportgen.run.workload import ARTICLE
+
+
+def math_us(us):
+    return variant(facts(), "sdpa_math", gpu_time=estimate(us))
+
+
+def scattered():
+    """Ratios to naive in place from about 2.8 to 4.0, on both sides of the border at 3.145."""
+    inplace = facts().variants["naive_inplace"].gpu_time.samples
+    return variant(facts(), "sdpa_math", gpu_time=Estimate(tuple(t * ratio for t, ratio in zip(inplace, (2.8, 3.0, 3.2, 3.4, 3.6, 3.8, 4.0)))))
+
+
+def one_more(run, name):
+    kept = run.variants[name].activities + (activity(name="one_more", role="other"),)
+    return variant(run, name, activities=kept, kernels=run.variants[name].kernels + 1)
+
+
+def sixteen_bit_math():
+    """What older releases did: no casts and no safe softmax."""
+    run = activities(facts(), "sdpa_math", lambda a: None if a.role == "cast" or a.role in ("isneginf", "all") else a)
+    return variant(run, "sdpa_math", ops=tuple(op for op in run.variants["sdpa_math"].ops if "aten::_safe_softmax" not in op.path))
+
+
+CASES_REACHED = {
+    ("math-slower", "unavailable"): (
+        lambda: unavailable(facts(), "sdpa_math", "out of memory"),
+        "Not measurable: SDPA math did not run here (out of memory)."),
+    ("math-slower", "recorded-before"): (
+        lambda: variant(facts(), "sdpa_math", gpu_time=None),
+        "Not measurable: this run was recorded before GPU time was measured."),
+    ("math-slower", "slower"): (
+        facts,
+        "SDPA math is slower than naive in place: 2.58 ms against 930 µs of GPU time per forward, 2.77× as long (2.77× to 2.77×; torch 2.11.0+cu130)."),
+    ("math-slower", "faster"): (
+        lambda: math_us(800),
+        "SDPA math is faster than naive in place: 800 µs against 930 µs of GPU time per forward, 0.860× as long (0.860× to 0.860×; torch 2.11.0+cu130)."),
+    ("math-slower", "tie"): (
+        lambda: math_us(935),
+        "SDPA math and naive in place cannot be told apart: 935 µs against 930 µs of GPU time per forward (1.01× to 1.01×, smallest difference told apart 2 %; torch 2.11.0+cu130)."),
+    ("math-3.7x", "unavailable"): (
+        lambda: unavailable(facts(), "naive_inplace", "out of memory"),
+        "Not measurable: Naive in place did not run here (out of memory)."),
+    ("math-3.7x", "recorded-before"): (
+        lambda: variant(facts(), "sdpa_math", gpu_time=None),
+        "Not measurable: this run was recorded before GPU time was measured."),
+    ("math-3.7x", "other-workload"): (
+        lambda: facts("t4"),
+        "Not measurable: the published value belongs to the article's workload, and this run used another (batch 8, heads 16, sequence 1,024, head dimension 64, float16, causal)."),
+    ("math-3.7x", "as-published"): (
+        lambda: facts("a100"),
+        "Math takes 3.70× the GPU time of naive in place (3.70× to 3.70×), which is about the article's 3.7× (torch 2.13.0+cu130)."),
+    ("math-3.7x", "smaller"): (
+        facts,
+        "Math takes 2.77× the GPU time of naive in place here (2.77× to 2.77×), less than the article's 3.7× (torch 2.11.0+cu130)."),
+    ("math-3.7x", "larger"): (
+        lambda: math_us(4650),
+        "Math takes 5.00× the GPU time of naive in place here (5.00× to 5.00×), more than the article's 3.7× (torch 2.11.0+cu130)."),
+    ("math-3.7x", "straddles"): (
+        scattered,
+        "Math takes 3.40× the GPU time of naive in place, but the processes (2.80× to 4.00×) lie on both sides of the border at ±15 % of the article's 3.7× (torch 2.11.0+cu130)."),
+    ("math-3.7x", "no-gpu-time"): (
+        lambda: facts("cpu", workload=ARTICLE),
+        "Not measurable: the published ratio is one of GPU times, and this device has none."),
+    ("math-20-kernels", "unavailable"): (
+        lambda: unavailable(facts(), "sdpa_math", "out of memory"),
+        "Not measurable: SDPA math did not run here (out of memory)."),
+    ("math-20-kernels", "no-gpu-lane"): (
+        lambda: facts("cpu"),
+        "Not measurable: this run's trace has no GPU lane, so there is nothing to count."),
+    ("math-20-kernels", "recorded-before"): (
+        lambda: variant(facts(), "sdpa_math", kernels=None, activities=()),
+        "Not measurable: this run was recorded before the GPU side of this variant's trace was measured."),
+    ("math-20-kernels", "both-as-published"): (
+        facts,
+        "With torch 2.11.0+cu130, math launches 20 kernels per forward and naive in place 5 beside 1 memset (4 B), as in the article."),
+    ("math-20-kernels", "math-differs"): (
+        sixteen_bit_math,
+        "With torch 2.11.0+cu130, math launches 13 kernels per forward where the article saw 20; naive in place launches 5 beside 1 memset (4 B), as in the article."),
+    ("math-20-kernels", "naive-differs"): (
+        lambda: one_more(facts(), "naive_inplace"),
+        "With torch 2.11.0+cu130, naive in place launches 6 beside 1 memset (4 B) where the article saw 5; math launches 20 kernels per forward, as in the article."),
+    ("math-20-kernels", "both-differ"): (
+        lambda: one_more(one_more(facts(), "naive_inplace"), "sdpa_math"),
+        "With torch 2.11.0+cu130, math launches 21 kernels per forward where the article saw 20, and naive in place 6 beside 1 memset (4 B) where it saw 5."),
+}
+
+# claim → device → (verdict, case)
+ON_DEVICES = {
+    "math-slower": {
+        "h200": ("holds", "slower"),
+        "a100": ("holds", "slower"),
+        "t4": ("holds", "slower"),
+        "rtx4090": ("holds", "slower"),
+        "b200": ("holds", "slower"),
+        "mi300x": ("holds", "slower"),
+        "cpu": ("holds", "slower"),
+    },
+    "math-3.7x": {
+        "h200": ("differs", "smaller"),
+        "a100": ("holds", "as-published"),
+        "t4": ("not measurable", "other-workload"),
+        "rtx4090": ("differs", "smaller"),
+        "b200": ("differs", "smaller"),
+        "mi300x": ("differs", "smaller"),
+        "cpu": ("not measurable", "other-workload"),
+    },
+    "math-20-kernels": {
+        "h200": ("holds", "both-as-published"),
+        "a100": ("holds", "both-as-published"),
+        "t4": ("holds", "both-as-published"),
+        "rtx4090": ("holds", "both-as-published"),
+        "b200": ("holds", "both-as-published"),
+        "mi300x": ("holds", "both-as-published"),
+        "cpu": ("not measurable", "no-gpu-lane"),
+    },
+}
+
+
+def test_on_a_cpu_wall_time_decides_and_the_page_says_so():
+    said = outcome("math-slower", facts("cpu"))
+    assert said.headline == ("SDPA math is slower than naive in place: 2.90 ms against 1.40 ms of wall time per forward, "
+                             "2.07× as long (2.07× to 2.07×; torch 2.13.0+cpu).")
+    assert "There is no GPU time on this device, so the wall time of eager forwards decides." in said.caveats
+
+
+def test_another_workload_is_named_where_a_direction_is_judged_on_it():
+    assert outcome("math-slower", facts("t4")).caveats == (
+        "Judged on another workload than the article's: batch 8, heads 16, sequence 1,024, head dimension 64, float16, causal.",)
+
+
+def test_the_reasons_of_the_slowdown_come_from_the_trace_and_go_with_it():
+    """`add` puts the mask on the scores, which the naive forward does as well; it is no step more."""
+    assert outcome("math-slower", facts()).because == (
+        "Besides the steps that both take, math runs 14 more activities (cast, fill, tril, where, isneginf and all); they make up 36.2 % of its time in the trace.",
+        "Its two matmuls alone take 944 µs, against 167 µs in the naive forward.")
+    assert outcome("math-slower", variant(facts(), "sdpa_math", activities=())).because == ()
+
+
+def test_an_add_is_a_step_more_where_the_naive_forward_masks_nothing():
+    bare = activities(facts(), "naive_inplace", lambda a: None if a.role == "mask" else a)
+    assert "15 more activities (cast, fill, tril, where, add, isneginf and all)" in outcome("math-slower", bare).because[0]
+
+
+def test_each_clock_has_its_own_floor():
+    """A CPU run is decided by wall time: its floor counts there, and that of GPU time does not."""
+    assert outcome("math-slower", facts("cpu", floors={"wall_time": 1.5, "gpu_time": 0.0})).case == "tie"
+    assert outcome("math-slower", facts("cpu", floors={"wall_time": 0.0, "gpu_time": 1.5})).case == "slower"
+
+
+@pytest.mark.parametrize("ratio, case", [(3.14, "smaller"), (3.15, "as-published"), (4.25, "as-published"), (4.26, "larger")])
+def test_the_published_ratio_has_borders_at_fifteen_percent(ratio, case):
+    """3.7 × 0.85 = 3.145 and 3.7 × 1.15 = 4.255."""
+    assert outcome("math-3.7x", math_us(930 * ratio)).case == case
+
+
+def test_nobody_is_named_as_the_cause_of_another_ratio():
+    assert outcome("math-3.7x", facts()).caveats == (
+        "The article's run differs from this one in device and software at once, so nothing here says which of the two moved the ratio.",
+        "The article's times are averages under the profiler, these are medians of graph replays without it.")
+
+
+def test_a_run_that_allows_tf32_says_so_beside_its_ratio():
+    said = outcome("math-slower", replace(facts(), settings={"float32_matmul_precision": "high"})).caveats
+    assert said == ("FP32 matmuls may use TF32 in this run (`float32_matmul_precision` is `high`), which torch does not allow by default; the article's ran in FP32 on CUDA cores.",)
+    assert outcome("math-3.7x", replace(facts(), settings={"float32_matmul_precision": "high"})).caveats[2:] == said
+    assert not outcome("math-slower", facts()).caveats
+
+
+def test_a_memset_beside_the_kernels_is_named_and_not_counted():
+    assert outcome("math-20-kernels", facts("a100")).headline == "With torch 2.13.0+cu130, math launches 20 kernels per forward and naive in place 5, as in the article."
+    assert "naive in place 5 beside 1 memset (4 B)" in outcome("math-20-kernels", facts("h200")).headline
+
+
+def test_the_step_list_has_a_line_per_kernel_and_its_shares_add_up():
+    table = next(t for t in FINDING.evidence(facts()).tables if t.caption.startswith("SDPA math"))
+    assert len(table.rows) == 20
+    assert sum(float(row[-1]) for row in table.rows) == pytest.approx(100, abs=1)
+    assert [row[1] for row in table.rows[10:13]] == ["matmul", "add", "softmax"]
+
+
+def test_the_times_stand_beside_the_published_ratio():
+    times = FINDING.evidence(facts()).tables[0]
+    assert [str(cell) for cell in times.rows[0]] == [
+        "GPU time, same inputs (hot)", "930 µs (928 µs to 932 µs)", "2.58 ms (2.57 ms to 2.59 ms)", "2.77×", "2.77× to 2.77×", "3.7×"]
+
+
+def test_memsets_of_math_are_named_too():
+    run = facts()
+    math = run.variants["sdpa_math"]
+    more = variant(run, "sdpa_math", activities=(*math.activities, activity(kind="memset", bytes=4)), memsets=1)
+    assert "math launches 20 kernels per forward beside 1 memset (4 B) and naive in place 5" in outcome("math-20-kernels", more).headline

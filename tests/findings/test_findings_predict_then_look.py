@@ -1,0 +1,86 @@
+"""Predict, then look: every way in which its claim can come out, with the evidence turned round."""
+
+from __future__ import annotations
+
+from builders import facts, unavailable, variant
+from case_tables import outcome
+from reportgen.analysis import SIX
+from reportgen.findings.predict_then_look import FINDING
+
+
+def each(change):
+    """`change(run, name)` applied for each of the six variants."""
+    run = facts()
+    for name in SIX:
+        run = change(run, name)
+    return run
+
+
+def foreseen(run, name):
+    """A prediction that says exactly what the trace shows."""
+    return variant(run, name, prediction=tuple((a.role, "foreseen") for a in run.variants[name].activities))
+
+
+def untraced(run, name):
+    return variant(run, name, kernels=None, memcpys=None, memsets=None, activities=())
+
+
+CASES_REACHED = {
+    ("predict-then-look", "none-ran"): (
+        lambda: each(lambda run, name: unavailable(run, name)),
+        "Not measurable: none of the variants ran, so there is no trace to hold against a prediction."),
+    ("predict-then-look", "no-gpu-lane"): (
+        lambda: facts("cpu"),
+        "Not measurable: this run's trace has no GPU lane, so there is nothing to count."),
+    ("predict-then-look", "recorded-before"): (
+        lambda: each(untraced),
+        "Not measurable: this run was recorded before a trace was measured."),
+    ("predict-then-look", "no-predictions"): (
+        lambda: each(lambda run, name: variant(run, name, prediction=())),
+        "Not measurable: this run's variants carry no predictions."),
+    ("predict-then-look", "broken"): (
+        facts,
+        "With torch 2.11.0+cu130 and cuDNN 9.19.0, the trace breaks the prediction in 4 of 6 variants: `naive`, `naive_inplace`, `sdpa_math` and `sdpa_cudnn`."),
+    ("predict-then-look", "as-predicted"): (
+        lambda: each(foreseen),
+        "With torch 2.11.0+cu130 and cuDNN 9.19.0, no trace breaks its prediction: all 6 variants queue exactly the activities that one would expect."),
+}
+
+# claim → device → (verdict, case)
+ON_DEVICES = {
+    "predict-then-look": {
+        "h200": ("holds", "broken"),
+        "a100": ("holds", "broken"),
+        "t4": ("holds", "broken"),
+        "rtx4090": ("holds", "broken"),
+        "b200": ("holds", "broken"),
+        "mi300x": ("holds", "broken"),
+        "cpu": ("not measurable", "no-gpu-lane"),
+    },
+}
+
+
+def test_every_line_that_one_side_lacks_is_told():
+    said = outcome("predict-then-look", facts("a100"))
+    assert said.because == (
+        "Nobody predicted: `naive` 1 × copy; `sdpa_math` 5 × cast, 2 × scale, 4 × fill, 1 × tril, 2 × where, 1 × add, 1 × isneginf, 1 × all.",
+        "Predicted and not seen: `sdpa_math` 1 × scale, 1 × mask.",
+        "As predicted: `naive_inplace`, `sdpa_efficient`, `sdpa_flash` and `sdpa_cudnn`.")
+
+
+def test_who_did_not_run_is_named():
+    assert outcome("predict-then-look", facts("t4")).caveats[-1] == "Not in the comparison, because they did not run: `sdpa_flash` and `sdpa_cudnn`."
+
+
+def test_the_lines_of_naive_show_the_copy_between_scale_and_mask():
+    table = FINDING.evidence(facts("a100")).tables[0]
+    assert table.caption == "Naive: prediction and trace line by line; 1 line not as predicted."
+    assert [(row[0], row[2], row[-1]) for row in table.rows] == [
+        ("matmul", "matmul", "as predicted"), ("scale", "scale", "as predicted"), (None, "copy", "not predicted"),
+        ("mask", "mask", "as predicted"), ("softmax", "softmax", "as predicted"), ("matmul", "matmul", "as predicted")]
+
+
+def test_the_chart_counts_lines():
+    chart = FINDING.evidence(facts()).charts[0]
+    assert dict(chart.data["series"])["seen, not predicted"] == [2, 1, 17, 0, 0, 1]
+    assert dict(chart.data["series"])["predicted, not seen"] == [0, 0, 2, 0, 0, 0]

@@ -1,0 +1,326 @@
+"""Memory and arithmetic: every answer of every question, with evidence turned round, and each sentence typed by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+import counted
+from builder_devices import DEVICES
+from builders import activities, activity, facts, no_lane, unavailable, variant
+from reportgen.pages.charts import svg
+from reportgen.analysis import CounterFacts
+from reportgen.readings import READINGS, answer, answers, questions
+from reportgen.readings.roofline import Point, merged, points
+from reportgen.run import Ceilings
+from reportgen.saying.tables import markdown
+
+QUESTIONS = {question.id: question for question in questions()}
+MIB = 2**20
+NO_KERNELS = "Nothing can be said: no variant of this run has a trace with GPU activities."
+NO_CEILINGS = "Nothing can be said: this run measured no ceilings for copies and matmuls."
+NO_TIMES = "Nothing can be said: this run has no GPU times."
+
+
+def only(run, *names):
+    return replace(run, variants={name: run.variants[name] for name in names})
+
+
+def flash(read=40 * MIB, written=12 * MIB, flop=19327352832, **changes):
+    """An H200 where flash alone ran, with these counts on its one kernel."""
+    run = only(facts(), "sdpa_flash")
+    counts = CounterFacts(read, written, None, changes.pop("theoretical", 12.5), changes.pop("achieved", 11.9), flop)
+    return activities(run, "sdpa_flash", lambda a: replace(a, counters=counts, **changes))
+
+
+def tensor(run, **flops):
+    for name, flop in flops.items():
+        run = activities(run, name, lambda a: replace(a, counters=replace(a.counters, tensor_core_flop=flop)) if a.counters else a)
+    return run
+
+
+def fused(**flops):
+    return tensor(only(counted.h200(), "sdpa_efficient", "sdpa_flash"), **flops)
+
+
+def cache(run, size):
+    return replace(run, device=replace(run.device, l2_cache_bytes=size))
+
+
+def untimed(run):
+    for name in run.variants:
+        run = variant(run, name, gpu_time=None)
+    return run
+
+
+def uncounted(run):
+    return replace(run, counters_tool="Nsight Compute 1", counters_reason=None)
+
+
+def unlike(run):
+    """`run` where the counters contradict the arithmetic of the first kernel of efficient."""
+    return activities(run, "sdpa_efficient", lambda a: replace(a, counters=replace(a.counters, theoretical_pct=12.5)))
+
+
+REACHED = {
+    ("counted", "counted"): (
+        counted.h200,
+        "Counted by Nsight Compute 2025.3.1.0, kernel by kernel, in one forward of each variant. Copies and memsets, which no counter sees, are from the trace."),
+    ("counted", "some"): (
+        lambda: counted.h200(without=("sdpa_flash",)),
+        "Counted by Nsight Compute 2025.3.1.0, kernel by kernel, in one forward of each variant; not counted: SDPA flash (the counter tool saw no kernel of it). "
+        "Copies and memsets, which no counter sees, are from the trace."),
+    ("counted", "modelled-only"): (
+        lambda: facts(counters_reason="the driver keeps hardware counters to administrators (ERR_NVGPUCTRPERM); run as root."),
+        "**Modelled only**: this run has no hardware counters. The reason: the driver keeps hardware counters to administrators (ERR_NVGPUCTRPERM); run as root."),
+    ("counted", "recorded-before"): (
+        lambda: facts(counters_reason=None),
+        "**Modelled only**: this run was recorded before hardware counters were taken. `make report` on this machine records it anew, with them where they are allowed."),
+    ("counted", "not-matched"): (
+        lambda: uncounted(variant(only(facts(), "sdpa_flash"), "sdpa_flash", counters_reason="the trace shows 1 kernels, the counter tool 2")),
+        "**Modelled only**: hardware counters were taken by Nsight Compute 1, and could be brought together with no variant's trace: SDPA flash (the trace shows 1 kernels, "
+        "the counter tool 2)."),
+    ("counted", "no-gpu"): (
+        lambda: facts("cpu"), "There is no GPU in this run, so there is nothing that its counters could count and no kernel whose bytes could be modelled."),
+    ("counted", "no-lane"): (
+        lambda: no_lane(facts()), "This run's traces have no GPU lane, so there is no kernel to count or to model."),
+    ("bytes-forward", "counted"): (
+        lambda: flash(), "Through DRAM go, in one forward: SDPA flash 52 MiB. Q, K, V and the output, each once, are 64 MiB."),
+    ("bytes-forward", "modelled"): (
+        lambda: only(facts(), "naive", "sdpa_flash"),
+        "By the model, one forward asks for: Naive 2.56 GiB and SDPA flash 64 MiB. Q, K, V and the output, each once, are 64 MiB."),
+    ("bytes-forward", "not-modelled"): (
+        lambda: activities(only(facts(), "sdpa_flash"), "sdpa_flash", lambda a: replace(a, requested_bytes=None)),
+        "Not known: nothing was counted, and no variant's steps are all modelled."),
+    ("bytes-ratio", "not-counted"): (
+        lambda: facts(), "Not known: only hardware counters can tell, and this run has none for any variant."),
+    ("bytes-ratio", "ratio"): (
+        lambda: cache(flash(), 16 * MIB), "Counted bytes ÷ operand bytes: SDPA flash 0.812×. At 1.00× every operand crosses once and nothing else does."),
+    ("bytes-ratio", "fits-in-cache"): (
+        lambda: flash(),
+        "No ratio to the operands is given here: they are 64 MiB, and the last-level cache holds 60 MiB. They can stay in it from one forward to the next, so a low count "
+        "proves no thrift. From 240 MiB of operands on, 4 times the cache, the ratio would mean something."),
+    ("bytes-ratio", "cache-unknown"): (
+        lambda: cache(flash(), None),
+        "No ratio to the operands is given here: the size of the last-level cache was not recorded, so nobody can say whether the operands stay in it."),
+    ("bytes-agree", "not-counted"): (
+        lambda: facts(), "Not known: only hardware counters can tell, and this run has none for any kernel whose bytes are modelled."),
+    ("bytes-agree", "agree"): (
+        lambda: flash(50 * MIB, 8 * MIB),
+        "Yes: in every kernel that takes a hundredth of its variant's time or more, what was counted lies within 10 % of what the step asks for."),
+    ("bytes-agree", "apart"): (
+        lambda: flash(50 * MIB, 7 * MIB), "Not everywhere: they differ by more than 10 % in a part of the kernels. In the others the count confirms the model."),
+    ("bytes-floor", "no-ceilings"): (lambda: replace(flash(), ceilings=None), NO_CEILINGS),
+    ("bytes-floor", "no-times"): (lambda: untimed(flash()), NO_TIMES),
+    ("bytes-floor", "counted"): (
+        lambda: flash(), "A copy reaches 4.30 TB/s here. At that rate the operands alone take 15.6 µs, and the counted bytes take: SDPA flash 12.7 µs of its 93.0 µs (13.6 %)."),
+    ("bytes-floor", "modelled"): (
+        lambda: only(facts(), "sdpa_flash"),
+        "A copy reaches 4.30 TB/s here. At that rate the operands alone take 15.6 µs, and by the model the bytes that the steps ask for take: SDPA flash 15.6 µs of its 93.0 µs "
+        "(16.8 %)."),
+    ("square-fused", "not-counted"): (lambda: facts(), "Not known: only hardware counters can tell, and this run has none for the fused kernels."),
+    ("square-fused", "no-fused"): (
+        lambda: only(counted.h200(), "naive"), "Nothing can be said: none of the fused backends ran here."),
+    ("square-fused", "not-causal"): (
+        lambda: (lambda run: replace(run, workload=replace(run.workload, causal=False)))(flash()),
+        "Nothing is to be skipped: this workload has no causal mask, and every pair counts."),
+    ("square-fused", "all-skip"): (
+        fused,
+        "The fused kernels leave out the tiles that the mask hides: on Tensor Cores SDPA efficient does 18.3 GFLOP and SDPA flash 19.3 GFLOP, where the whole square is 34.4 GFLOP "
+        "and the pairs that the mask leaves are 17.2 GFLOP."),
+    ("square-fused", "some-skip"): (
+        lambda: fused(sdpa_efficient=34359738368),
+        "Not all of them leave out the tiles that the mask hides. SDPA flash does 19.3 GFLOP; SDPA efficient does the whole square or nearly so. The whole square is 34.4 GFLOP, "
+        "and the pairs that the mask leaves are 17.2 GFLOP."),
+    ("square-fused", "none-skips"): (
+        lambda: fused(sdpa_efficient=34359738368, sdpa_flash=34359738368),
+        "No fused kernel leaves out the tiles that the mask hides: SDPA efficient does 34.4 GFLOP and SDPA flash 34.4 GFLOP, where the whole square is 34.4 GFLOP and the pairs that "
+        "the mask leaves are 17.2 GFLOP."),
+    ("square-fused", "too-few"): (
+        lambda: fused(sdpa_flash=9e9),
+        "Not known: counted are 9.00 GFLOP for SDPA flash, less than the pairs that the mask leaves need (17.2 GFLOP), so this counter does not see all of the work."),
+    ("square-steps", "not-counted"): (lambda: facts(), "Not known: only hardware counters can tell, and this run has none for the step-by-step variants."),
+    ("square-steps", "whole"): (
+        lambda: only(counted.h200(), "naive", "naive_inplace", "sdpa_math"),
+        "The step-by-step variants multiply the whole square: Naive and Naive in place 34.4 GFLOP on Tensor Cores, 50 % of which the mask lets through."),
+    ("square-steps", "elsewhere"): (
+        lambda: only(counted.h200(), "sdpa_math"), "Nothing was counted on Tensor Cores for SDPA math: the products are done elsewhere."),
+    ("square-steps", "otherwise"): (
+        lambda: tensor(only(counted.h200(), "naive"), naive=1e9),
+        "The step-by-step variants do another number of operations than the square has (34.4 GFLOP): Naive does 5.00 GFLOP on Tensor Cores."),
+    ("roofline-ridge", "no-ceilings"): (lambda: facts(ceilings=None), NO_CEILINGS),
+    ("roofline-ridge", "placed"): (
+        lambda: only(counted.h200(), "naive", "sdpa_flash"),
+        "The ridge lies at 183 FLOP per byte: 788 TFLOP/s ÷ 4.30 TB/s. Left of it memory sets the roof, right of it arithmetic. Left: Naive (12.7). Right: SDPA flash (249)."),
+    ("roofline-ridge", "no-points"): (
+        lambda: untimed(flash()), "Nothing can be placed: of no variant both the bytes and the work are known."),
+    ("roofline-share", "no-ceilings"): (lambda: facts(ceilings=None), NO_CEILINGS),
+    ("roofline-share", "shares"): (
+        lambda: only(counted.h200(), "naive", "sdpa_flash"),
+        "Naive comes closest to the roof above it, with 59.7 %; SDPA flash stays farthest below it, with 26.4 %."),
+    ("roofline-share", "one"): (lambda: only(counted.h200(), "sdpa_flash"), "SDPA flash reaches 26.4 % of the roof above it."),
+    ("roofline-share", "no-points"): (
+        lambda: untimed(flash()), "Nothing can be said: of no variant both the bytes and the work are known."),
+    ("limits-best", "no-ceilings"): (lambda: facts(ceilings=None), NO_CEILINGS),
+    ("limits-best", "no-times"): (lambda: untimed(facts()), NO_TIMES),
+    ("limits-best", "arithmetic"): (
+        lambda: facts(),
+        "By the ceilings of this run no forward of this workload takes less than 21.8 µs: that is what the 17.2 GFLOP of the pairs that count take at the matmul ceiling "
+        "(788 TFLOP/s). Memory would allow 15.6 µs (64 MiB at 4.30 TB/s). SDPA cuDNN, the fastest here, takes 59.0 µs: 2.70× as long."),
+    ("limits-best", "memory"): (
+        lambda: facts(ceilings=Ceilings(1e12, 788e12, 50e12)),
+        "By the ceilings of this run no forward of this workload takes less than 67.1 µs: that is what 64 MiB, Q, K, V and the output once, take at the copy ceiling (1.00 TB/s). "
+        "Arithmetic would allow 21.8 µs (17.2 GFLOP at 788 TFLOP/s). SDPA cuDNN, the fastest here, takes 59.0 µs: 0.879× as long."),
+    ("limits-fused", "no-ceilings"): (lambda: facts(ceilings=None), NO_CEILINGS),
+    ("limits-fused", "no-fused"): (lambda: only(counted.h200(), "naive"), "Nothing can be said: no fused kernel on Tensor Cores was timed here."),
+    ("limits-fused", "neither"): (
+        lambda: flash(),
+        "The fused kernels reach neither ceiling, by the 60 % that this site calls reaching: SDPA flash 13.6 % of the copy ceiling and 23.5 % of the matmul ceiling."),
+    ("limits-fused", "some"): (
+        lambda: activities(fused(), "sdpa_flash", lambda a: replace(a, counters=replace(a.counters, dram_read_bytes=300 * MIB))),
+        "By the 60 % that this site calls reaching, SDPA flash reaches a ceiling (85.5 % of the copy ceiling and 23.5 % of the matmul ceiling); the others reach none: SDPA efficient "
+        "9.8 % of the copy ceiling and 12.3 % of the matmul ceiling."),
+    ("limits-fused", "all"): (
+        lambda: flash(300 * MIB),
+        "Every fused kernel reaches a ceiling, by the 60 % that this site calls reaching: SDPA flash 81.8 % of the copy ceiling and 23.5 % of the matmul ceiling."),
+    ("limits-fused", "uncounted"): (
+        lambda: only(facts(), "sdpa_flash"),
+        "Not known in full: the bytes of SDPA flash were not counted. Beside that the fused kernels reach: SDPA flash 23.5 % of the matmul ceiling."),
+    ("limits-steps", "no-ceilings"): (lambda: facts(ceilings=None), NO_CEILINGS),
+    ("limits-steps", "shares"): (
+        lambda: only(facts(), "naive_inplace"),
+        "Activity by activity, by share of the GPU time: Naive in place is 68.5 % bound by neither and 31.5 % bound by HBM."),
+    ("limits-steps", "cached"): (
+        lambda: facts("mi300x"), "Not known: the score matrix is 256 MiB and the last-level cache 256 MiB, so what the steps ask for need not reach memory, and nothing was counted."),
+    ("limits-steps", "no-steps"): (lambda: flash(), "Nothing can be said: no variant of several steps ran here."),
+    ("occupancy-counted", "not-counted"): (lambda: facts(), "Not known: only hardware counters can tell, and this run has none for any kernel."),
+    ("occupancy-counted", "agree"): (
+        counted.h200, "Yes: for all 23 kernels that have both, the theoretical occupancy that Nsight Compute works out is the one that the launch works out at here, within 0.5 points. "
+                     "Neither is measured."),
+    ("occupancy-counted", "disagree"): (
+        lambda: unlike(counted.h200()),
+        "⚠ Not for 1 kernel: there Nsight Compute works out another theoretical occupancy than this page. For the other 22 both agree."),
+    ("occupancy-counted", "no-arithmetic"): (
+        lambda: facts("mi300x"), "Nothing can be worked out: this device's limits are not known here, or the trace lacks the launches' registers."),
+    ("occupancy-field", "all-agree"): (
+        lambda: flash(), "The profiler's field agrees with the arithmetic for 1 kernel, but for rounding."),
+    ("occupancy-field", "some-differ"): (
+        lambda: only(facts(), "sdpa_flash", "sdpa_cudnn"), "The profiler's field agrees with the arithmetic for 1 kernel, but for rounding, and not for 1."),
+    ("occupancy-field", "no-field"): (
+        lambda: facts("mi300x"), "Nothing can be compared: this run's traces have no occupancy field, or no kernel's occupancy can be worked out."),
+    ("occupancy-achieved", "not-counted"): (lambda: facts(), "Not known: only hardware counters can tell, and this run has none for any kernel."),
+    ("occupancy-achieved", "below"): (
+        lambda: only(counted.h200(), "sdpa_efficient", "sdpa_cudnn"),
+        "Counted while they ran: among the kernels that take a hundredth of their variant's time or more, `fmha_cutlassF bf16 64x64 sm80` comes closest to its theoretical value (22.87 % of 25 %), and "
+        "`cudnn sdpa flash_fprop 64x128x64` stays farthest below it (14.1 % of 18.75 %)."),
+    ("occupancy-achieved", "one"): (lambda: flash(), "`flash_fwd D=64 128x128` reaches 11.9 % of 12.5 %."),
+    **{(question, "no-kernels"): (lambda: facts("cpu"), NO_KERNELS) for question in QUESTIONS if question != "counted"},
+}
+
+
+@pytest.mark.parametrize("question, case", REACHED, ids=lambda value: value)
+def test_the_case_is_reached_and_says(question, case):
+    """The rule picks the case, the sentence is the one typed by hand, and no sentence keeps a placeholder."""
+    factory, sentence = REACHED[question, case]
+    said = answer(QUESTIONS[question], factory())
+    assert (said.case, said.sentence) == (case, sentence)
+    for text in (said.sentence, *said.because, *said.caveats):
+        assert "{" not in text and "None" not in text and "  " not in text and not text.endswith("..")
+
+
+def test_every_declared_answer_is_reached_by_a_test():
+    declared = {(question.id, case) for question in questions() for case in question.answers}
+    assert declared == REACHED.keys()
+
+
+def test_causes_go_with_their_facts():
+    """Take the counters, the ceiling or the tile away, and the sentence goes."""
+    said = answer(QUESTIONS["square-fused"], fused())
+    assert said.because == ("The tile in the name foretells the count to the last operation: SDPA efficient 64 × 64 and SDPA flash 128 × 128.",
+                            "At the matmul ceiling of this run, what each of them leaves out would take 19.1 µs or more.")
+    other = answer(QUESTIONS["square-fused"], replace(fused(sdpa_flash=20e9), ceilings=None))
+    assert other.because == ("The tile in the name foretells the count to the last operation: SDPA efficient 64 × 64.",
+                             "The tile in the name foretells another number: SDPA flash 128 × 128 would do 19.3 GFLOP.")
+    assert answer(QUESTIONS["limits-fused"], flash()).because[0] == "Occupied warp slots on average, counted: SDPA flash 11.9 %."
+    assert answer(QUESTIONS["limits-fused"], only(facts(), "sdpa_flash")).because == ()
+
+
+def test_bytes_apart_are_said_with_their_direction():
+    """64 MiB asked for: 57 MiB are fewer by more than a tenth, 71 MiB more."""
+    fewer, more = (answer(QUESTIONS["bytes-agree"], flash(50 * MIB, rest)).because for rest in (7 * MIB, 21 * MIB))
+    assert fewer[0].startswith("Fewer bytes than asked for: fused attention of SDPA flash (64 MiB requested, 57 MiB counted)") and len(fewer) == 1
+    assert more[0].startswith("More bytes than asked for: fused attention of SDPA flash (64 MiB requested, 71 MiB counted)") and len(more) == 1
+
+
+def test_the_floor_names_the_cache_only_where_the_operands_may_lie_in_it():
+    """64 MiB of operands: a cache of 16 MiB cannot hold enough of them to matter."""
+    assert answer(QUESTIONS["limits-best"], facts()).caveats[0].startswith("The operands are smaller than four times the last-level cache")
+    assert answer(QUESTIONS["limits-best"], cache(facts(), 16 * MIB)).caveats == ()
+    assert answer(QUESTIONS["limits-best"], cache(facts(), None)).caveats == ()
+
+
+def test_points_on_top_of_each_other_are_one_mark_with_both_names():
+    naive, inplace, math = (Point(f"{title}: its matmuls", title, flop, 1.0, 1.0, 1e15) for title, flop in (("A", 100.0), ("B", 104.0), ("C", 120.0)))
+    assert [name for name, _ in merged([naive, inplace, math])] == ["A and B: their matmuls", "C: its matmuls"]
+    whole = replace(naive, title="A"), replace(inplace, title="B")
+    assert [name for name, _ in merged(whole)] == ["A and B"]
+
+
+def test_counted_and_modelled_points_are_never_mixed():
+    """One variant without counters is left out of a counted roofline, and named."""
+    run = counted.h200(without=("sdpa_flash",))
+    assert "sdpa_flash" not in {point.variant for point in points(run)}
+    said = answer(QUESTIONS["roofline-ridge"], run)
+    assert said.caveats == ("Not shown, because the bytes, the work or the unit of a step are not known: SDPA flash.",)
+    assert answer(QUESTIONS["roofline-ridge"], facts()).caveats == ("Modelled only: FLOP per *requested* byte, because this run counted none.",)
+
+
+def test_maths_roof_is_that_of_cuda_cores():
+    """28 FLOP per byte × 4.3 TB/s would be 120 TFLOP/s; FP32 on CUDA cores ends at 50."""
+    matmuls = next(point for point in points(counted.h200()) if point.title == "SDPA math: its matmuls")
+    assert matmuls.roof == 50e12
+
+
+def _runs():
+    for device in sorted(DEVICES):
+        yield device, facts(device)
+    counted_run = counted.h200()
+    yield from (("counted", counted_run), ("one missing", counted.h200(without=("sdpa_math",))), ("no lane", no_lane(facts())), ("nothing", replace(facts(), variants={})),
+                ("no ceilings", replace(counted_run, ceilings=None)), ("no times", untimed(counted_run)), ("one alone", unavailable(counted_run, "sdpa_cudnn")),
+                ("odd", unlike(counted_run)), ("one activity", variant(facts(), "naive", activities=(activity(),))))
+
+
+RUNS = dict(_runs())
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_every_question_and_every_chart_bears_every_run(name):
+    """Missing variants, counters, ceilings, times and lanes leave things out; they break nothing."""
+    run = RUNS[name]
+    assert list(answers(run)) == list(QUESTIONS)
+    for reading in READINGS:
+        shown = reading.evidence(run)
+        assert all("None" not in markdown(table) for table in shown.tables)
+        for chart in shown.charts:
+            assert chart.alt and svg(chart.form, chart.data, chart.alt).startswith(b"<")
+
+
+def test_charts_of_all_readings_have_names_of_their_own():
+    names = [chart.name for reading in READINGS for chart in reading.evidence(counted.h200()).charts]
+    assert len(names) == len(set(names)) == 6
+
+
+def test_the_step_table_says_where_each_number_comes_from():
+    """Naive: a memset and a copy from the trace, five kernels counted."""
+    table = next(table for table in READINGS[0].evidence(counted.h200()).tables if table.caption == "Naive, step by step.")
+    assert [row[-1] for row in table.rows] == ["from the trace", "counted", "counted", "from the trace", "counted", "counted", "counted"]
+    modelled = next(table for table in READINGS[0].evidence(facts()).tables if table.caption == "Naive, step by step.")
+    assert {row[-1] for row in modelled.rows} == {"from the trace", "modelled only"}
+
+
+def test_shares_of_a_peak_need_a_known_datasheet():
+    """14.4 % of 4.8 TB/s; a device that nobody looked up has no peaks."""
+    assert any(table.caption == "Shares of the datasheet's peaks." for table in READINGS[3].evidence(counted.h200()).tables)
+    stranger = replace(counted.h200(), device=replace(counted.h200().device, name="NVIDIA Unheard"))
+    assert not any(table.caption == "Shares of the datasheet's peaks." for table in READINGS[3].evidence(stranger).tables)

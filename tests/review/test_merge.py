@@ -1,0 +1,145 @@
+"""Runs from other machines: all valid ones go in, or nothing changes; and what `make check` sees in docs/runs."""
+
+import shutil
+
+import pytest
+from run_builder import record
+
+from reportgen.review import checks, merge
+from reportgen import run
+from reportgen.errors import ReportError
+
+
+def files(root):
+    return {str(file.relative_to(root)): file.read_bytes() for file in sorted(root.rglob("*")) if file.is_file()}
+
+
+@pytest.fixture
+def runs(tmp_path):
+    """docs/runs with one recorded run."""
+    record(tmp_path / "docs" / "runs")
+    (tmp_path / "docs" / "runs" / "FEATURED").write_text("nvidia-h200/article\n")
+    return tmp_path / "docs" / "runs"
+
+
+def test_folders_and_trees_of_runs_are_taken_in_each_into_its_slot(tmp_path, runs):
+    alone = record(tmp_path / "one", slug="nvidia-a")
+    record(tmp_path / "many" / "artifact-1", slug="nvidia-b")
+    record(tmp_path / "many" / "artifact-2", slug="nvidia-c", label="tf32")
+    taken = merge.merge([alone, tmp_path / "many"], runs)
+    assert [(one.slot, one.state) for one in taken] == [("nvidia-a/article", "new"), ("nvidia-b/article", "new"), ("nvidia-c/article+tf32", "new")]
+    assert [folder.relative_to(runs).as_posix() for folder in run.discover(runs)] == [
+        "nvidia-a/article", "nvidia-b/article", "nvidia-c/article+tf32", "nvidia-h200/article"]
+
+
+def test_the_same_run_again_changes_nothing(tmp_path, runs):
+    before = files(runs)
+    shutil.copytree(runs / "nvidia-h200" / "article", tmp_path / "copy")
+    assert [one.state for one in merge.merge([tmp_path / "copy"], runs)] == ["same"]
+    assert files(runs) == before
+
+
+def damage_json(folder):
+    (folder / "run.json").write_text("{")
+
+
+def damage_trace(folder):
+    (folder / "naive.trace.json.gz").write_bytes(b"no gzip")
+
+
+def lose_trace(folder):
+    (folder / "naive.trace.json.gz").unlink()
+
+
+@pytest.mark.parametrize("damage", [damage_json, damage_trace, lose_trace])
+def test_one_damaged_run_keeps_all_out_and_nothing_is_lost(tmp_path, runs, damage):
+    sources = [record(tmp_path / "good", slug="nvidia-a"), record(tmp_path / "bad", slug="nvidia-b")]
+    damage(sources[1])
+    before, given = files(runs), files(tmp_path / "good")
+    with pytest.raises(ReportError, match=r"nothing was merged\n  .*bad.*: damaged: "):
+        merge.merge(sources, runs)
+    assert files(runs) == before and files(tmp_path / "good") == given
+
+
+def test_a_different_run_of_a_recorded_slot_is_refused_unless_accepted(tmp_path, runs):
+    other, before = record(tmp_path / "other", seed=1), files(runs)
+    with pytest.raises(ReportError, match=r"would replace a different run of nvidia-h200/article(.|\n)*--accept"):
+        merge.merge([other], runs)
+    assert files(runs) == before
+    assert [one.state for one in merge.merge([other], runs, accept=True)] == ["other"]
+    assert files(runs) != before
+
+
+def test_two_different_runs_of_one_slot_are_refused_even_if_accepted(tmp_path, runs):
+    sources = [record(tmp_path / str(seed), slug="nvidia-a", seed=seed) for seed in (1, 2)]
+    with pytest.raises(ReportError, match="another run of nvidia-a/article than"):
+        merge.merge(sources, runs, accept=True)
+    assert not (runs / "nvidia-a").exists()
+
+
+def test_every_problem_is_listed_at_once(tmp_path, runs):
+    bad = record(tmp_path / "bad", slug="nvidia-b")
+    damage_json(bad)
+    with pytest.raises(ReportError) as caught:
+        merge.merge([bad, record(tmp_path / "other", seed=1)], runs)
+    assert "damaged" in str(caught.value) and "would replace" in str(caught.value)
+
+
+def test_a_folder_without_runs_is_an_error(tmp_path, runs):
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ReportError, match="holds no run"):
+        merge.merge([tmp_path / "empty"], runs)
+
+
+# Checks
+
+def test_a_sound_docs_folder_has_no_problem(runs):
+    assert checks.extra(runs.parent, "2.11.0") == []
+
+
+def test_pages_and_charts_of_a_removed_device_are_found(runs):
+    (runs / "nvidia-gone" / "article").mkdir(parents=True)
+    (runs / "nvidia-gone" / "article" / "index.md").write_text("x")
+    (runs / "nvidia-empty").mkdir()
+    assert checks.extra(runs.parent) == [
+        "docs/runs/nvidia-gone/article: pages or charts of a run that is not there; remove the folder, or restore its run.json",
+        "docs/runs/nvidia-empty: a device without any run; remove the folder"]
+
+
+def test_a_renamed_device_is_found(runs):
+    (runs / "nvidia-h200").rename(runs / "h200")
+    (runs / "FEATURED").write_text("h200/article\n")
+    assert checks.extra(runs.parent) == ["docs/runs/h200/article: holds the run of nvidia-h200/article; move it there, or restore the folder's name"]
+
+
+@pytest.mark.parametrize(("damage", "file", "message", "cure"), [
+    (damage_json, "run.json", "not valid JSON", "restore the file from version control"),
+    (damage_trace, "naive.trace.json.gz", "gzip", "record the run again"),
+    (lose_trace, "run.json", "naive names the trace naive.trace.json.gz, which is not there", "restore the file from version control"),
+])
+def test_a_damaged_run_is_found_once_with_its_file_and_the_cure(runs, damage, file, message, cure):
+    damage(runs / "nvidia-h200" / "article")
+    found = checks.extra(runs.parent)
+    assert len(found) == 1 and found[0].startswith(f"docs/runs/nvidia-h200/article/{file}: ")
+    assert message in found[0] and cure in found[0]
+
+
+def test_runs_without_a_featured_one_are_found(runs):
+    (runs / "FEATURED").unlink()
+    assert checks.extra(runs.parent) == ["docs/runs/FEATURED: is missing; write into it the run that the front page shows: nvidia-h200/article"]
+    shutil.rmtree(runs / "nvidia-h200")
+    assert checks.extra(runs.parent) == []
+
+
+def test_a_trace_that_no_run_names_and_a_featured_run_that_is_not_there_are_found(runs):
+    (runs / "nvidia-h200" / "article" / "old.trace.json.gz").write_bytes(b"")
+    (runs / "FEATURED").write_text("nvidia-gone/article\n")
+    assert checks.extra(runs.parent) == ["docs/runs/nvidia-h200/article/old.trace.json.gz: a trace that run.json does not name; remove it",
+                                             "docs/runs/FEATURED: names 'nvidia-gone/article', which has no run; name one that is there"]
+
+
+def test_another_torch_than_the_lock_is_a_note_and_the_build_suffix_does_not_matter(runs):
+    assert checks.extra(runs.parent, "2.11.0+cpu") == []
+    found = checks.extra(runs.parent, "2.13.0")
+    assert len(found) == 1 and found[0].startswith(
+        "note: recorded with torch 2.11.0+cu130: nvidia-h200/article. requirements/capture.txt has 2.13.0, ")

@@ -1,0 +1,242 @@
+"""Quiet reruns: when a fresh run replaces the recorded one, and that nothing is lost when it does not."""
+
+import pytest
+from run_builder import data, record
+
+from reportgen.commands import cli, reporting
+from reportgen.review import diff, rerun
+from reportgen.run import noise, slots
+from reportgen import run
+from reportgen.errors import ReportError
+from reportgen.run.layout import Layout
+
+MATH_SLOWER = {"sdpa_math": {"gpu_time": 1.1}}
+
+
+class Machine:
+    """A machine whose passes are given: settle() returns what came of the first one."""
+
+    def __init__(self, root, *passes, accept=False, recorded=None):
+        self.root, self.passes, self.accept, self.lines, self.taken = root, list(passes), accept, [], 0
+        self.runs = root / "docs" / "runs"
+        if recorded is not None:
+            self.slot = record(self.runs, **recorded)
+            (self.slot / "index.md").write_text("a page")
+        self.before = self.files()
+
+    def capture(self):
+        self.taken += 1
+        return record(self.root / f"pass-{self.taken}", **self.passes[self.taken - 1])
+
+    def settle(self):
+        return rerun.settle(self.capture(), self.capture, self.runs, self.lines.append, self.accept)
+
+    def files(self):
+        return {str(file.relative_to(self.root)): file.read_bytes() for file in sorted(self.runs.rglob("*")) if file.is_file()}
+
+
+def test_the_first_run_of_a_slot_is_recorded(tmp_path):
+    machine = Machine(tmp_path, {})
+    folder, decision = machine.settle()
+    assert decision.outcome == "first" and folder == machine.runs / "nvidia-h200" / "article"
+    assert run.load(folder).slot == "nvidia-h200/article"
+
+
+def test_a_rerun_within_noise_confirms_and_changes_no_file(tmp_path):
+    machine = Machine(tmp_path, dict(seed=1), recorded={})
+    folder, decision = machine.settle()
+    assert decision.outcome == "confirmed" and folder == machine.slot
+    assert machine.files() == machine.before and machine.taken == 1
+    assert machine.lines == ["confirmed: same structure, and no timing beyond noise"]
+
+
+@pytest.mark.parametrize("quantity", ["host_time", "first_call", "first_call_new_shape"])
+def test_host_time_and_first_calls_never_cause_a_replacement(tmp_path, quantity):
+    machine = Machine(tmp_path, dict(seed=1, scale={"naive": {quantity: 1.5}}), recorded={})
+    assert machine.settle()[1].outcome == "confirmed" and machine.files() == machine.before
+
+
+def test_a_change_that_a_second_pass_repeats_replaces_the_whole_run_by_the_second_pass(tmp_path):
+    machine = Machine(tmp_path, dict(seed=1, scale=MATH_SLOWER), dict(seed=2, scale=MATH_SLOWER), recorded={})
+    folder, decision = machine.settle()
+    assert decision.outcome == "changed" and machine.taken == 2
+    second = data(seed=2, scale=MATH_SLOWER)
+    kept = run.load(folder)
+    assert {name: list(v.samples["gpu_time"].samples) for name, v in kept.variants.items()} == {
+        name: entry["samples"]["gpu_time"] for name, entry in second["variants"].items()}
+    assert any("| `sdpa_math` | GPU time | 2.58 ms | 2.84 ms |" in line for line in machine.lines)
+    assert "changed: 1 timing slower, in two passes" in machine.lines
+
+
+def test_a_change_that_the_second_pass_does_not_repeat_changes_no_file(tmp_path):
+    machine = Machine(tmp_path, dict(seed=1, scale=MATH_SLOWER), dict(seed=2), recorded={})
+    _, decision = machine.settle()
+    assert decision.outcome == "not repeated" and machine.files() == machine.before
+    assert machine.lines[-1] == "confirmed: 1 timing slower in the first pass and not in the second"
+
+
+@pytest.mark.parametrize("second", [{"sdpa_math": {"gpu_time": 0.9}}, {"naive": {"gpu_time": 1.1}}, {"sdpa_math": {"wall_time": 1.1}}])
+def test_another_change_in_the_second_pass_is_not_the_same_change(tmp_path, second):
+    """The other direction, another variant, another quantity."""
+    machine = Machine(tmp_path, dict(seed=1, scale=MATH_SLOWER), dict(seed=2, scale=second), recorded={})
+    assert machine.settle()[1].outcome == "not repeated" and machine.files() == machine.before
+
+
+def test_a_kernel_that_two_passes_show_replaces_the_run_though_no_timing_moved(tmp_path):
+    machine = Machine(tmp_path, dict(seed=1, kernel={"sdpa_math": "other"}), dict(seed=2, kernel={"sdpa_math": "other"}), recorded={})
+    assert machine.settle()[1].outcome == "changed"
+    machine = Machine(tmp_path / "b", dict(seed=1, kernel={"sdpa_math": "other"}), dict(seed=2, kernel={"sdpa_math": "third"}), recorded={})
+    assert machine.settle()[1].outcome == "not repeated"
+
+
+def test_a_variant_that_fails_in_both_passes_replaces_the_run_though_its_reason_has_another_number(tmp_path):
+    def failing(error):
+        return lambda d: d["variants"]["naive"].update(status="failed", reason=f"wrong result: relative error {error}", samples={})
+
+    machine = Machine(tmp_path, dict(seed=1, change=failing(0.71)), dict(seed=2, change=failing(0.72)), recorded={})
+    _, decision = machine.settle()
+    assert decision.outcome == "changed" and decision.reason == "changed: structure of 1 variant, in two passes"
+
+
+@pytest.mark.parametrize(("options", "cause"), [
+    (dict(software={"torch": "2.12.0"}), "torch"), (dict(software={"driver": "590.1"}), "driver"), (dict(settings={"cudnn_allow_tf32": False}), "setting cudnn_allow_tf32"),
+    (dict(change=lambda d: d["variants"]["naive"].update(source="new code")), "the code of naive"),
+    (dict(change=lambda d: d["variants"].update(mine={**d["variants"]["naive"], "title": "Mine"})), "the new variant mine"),
+    (dict(change=lambda d: d["variants"].pop("sdpa_cudnn")), "sdpa_cudnn is gone"),
+])
+def test_other_software_settings_or_code_is_a_new_baseline_without_a_second_pass_and_the_diff_is_printed(tmp_path, options, cause):
+    machine = Machine(tmp_path, dict(seed=1, **options), recorded={})
+    folder, decision = machine.settle()
+    assert decision.outcome == "new baseline" and machine.taken == 1
+    assert machine.lines[-1] == f"new baseline: {cause}" and machine.lines[0].startswith("### `nvidia-h200/article`")
+    assert run.load(folder).variants["sdpa_flash"].samples["gpu_time"].samples[0] == data(seed=1)["variants"]["sdpa_flash"]["samples"]["gpu_time"][0]
+
+
+def test_a_quantity_that_the_recorded_run_lacks_is_a_new_baseline(tmp_path):
+    def old(content):
+        for entry in content["variants"].values():
+            del entry["samples"]["gpu_time_cold"]
+
+    _, decision = Machine(tmp_path, dict(seed=1), recorded=dict(change=old)).settle()
+    assert decision.reason == "new baseline: GPU time, cold inputs was not recorded before"
+
+
+def test_another_python_or_host_confirms(tmp_path):
+    machine = Machine(tmp_path, dict(seed=1, software={"python": "3.13.0"}, change=lambda d: d["host"].update(cpu="another")), recorded={})
+    assert machine.settle()[1].outcome == "confirmed"
+
+
+def test_accept_replaces_whatever_the_comparison_says(tmp_path):
+    machine = Machine(tmp_path, dict(seed=1), recorded={}, accept=True)
+    folder, decision = machine.settle()
+    assert decision.outcome == "accepted" and machine.taken == 1 and machine.files() != machine.before
+
+
+@pytest.mark.parametrize(("change", "words"), [
+    (lambda d: d["variants"]["naive"].update(status="unavailable", reason="not asked for in this run", samples={}), "left out naive"),
+    (lambda d: d["protocol"].update(processes=3), "fewer than 7 processes"),
+])
+def test_a_run_of_some_variants_or_few_processes_never_replaces_a_whole_one(tmp_path, change, words):
+    machine = Machine(tmp_path, dict(seed=1, scale=MATH_SLOWER, change=change), recorded={})
+    _, decision = machine.settle()
+    assert decision.outcome == "partial" and words in decision.reason and machine.files() == machine.before
+    assert machine.lines[-1].startswith("the recorded run stays; the fresh one lies in ")
+
+
+def test_a_recorded_run_that_cannot_be_read_is_an_error_that_loses_nothing(tmp_path):
+    machine = Machine(tmp_path, dict(seed=1), recorded={})
+    (machine.slot / "run.json").write_text("{")
+    before = machine.files()
+    with pytest.raises(ReportError, match=r"replaced nothing(.|\n)*not valid JSON(.|\n)*ACCEPT=1"):
+        machine.settle()
+    assert machine.files() == before
+    assert run.load(tmp_path / "pass-1" / "nvidia-h200" / "article").slot == "nvidia-h200/article"
+
+
+def test_a_trace_that_cannot_be_read_is_such_an_error_too_and_accept_overrides_it(tmp_path):
+    machine = Machine(tmp_path, dict(seed=1), recorded={})
+    (machine.slot / "naive.trace.json.gz").write_bytes(b"no gzip")
+    with pytest.raises(ReportError, match="cannot be read"):
+        machine.settle()
+    machine.taken, machine.accept = 0, True
+    assert machine.settle()[1].outcome == "accepted"
+    assert diff.load(machine.slot).facts.variants["naive"].kernels == 5
+
+
+# Placing
+
+def test_pages_beside_the_evidence_stay_and_traces_that_the_new_run_lacks_go(tmp_path):
+    machine = Machine(tmp_path, recorded={})
+    slots.place(record(tmp_path / "new", seed=1, change=lambda d: d["variants"].pop("sdpa_cudnn")), machine.runs)
+    names = {file.name for file in machine.slot.iterdir()}
+    assert "index.md" in names and "sdpa_flash.trace.json.gz" in names and "sdpa_cudnn.trace.json.gz" not in names
+
+
+def test_the_floor_stays_for_the_same_software_and_goes_with_another(tmp_path):
+    machine = Machine(tmp_path, recorded={})
+    recorded = run.load(machine.slot)
+    noise.save(noise.Noise(6, 15, recorded.software, recorded.settings, {}), machine.slot)
+    slots.place(record(tmp_path / "same", seed=1), machine.runs)
+    assert (machine.slot / "noise.json").is_file()
+    slots.place(record(tmp_path / "other", software={"torch": "2.12.0"}), machine.runs)
+    assert not (machine.slot / "noise.json").exists()
+
+
+def test_an_interrupted_placing_leaves_the_former_run(tmp_path, monkeypatch):
+    machine = Machine(tmp_path, recorded={})
+    fresh = record(tmp_path / "new", seed=1)
+    real = slots.os.replace
+
+    def broken(source, target):
+        if ".placing-" in str(source):
+            raise OSError("disk full")
+        real(source, target)
+
+    monkeypatch.setattr(slots.os, "replace", broken)
+    with pytest.raises(OSError, match="disk full"):
+        slots.place(fresh, machine.runs)
+    assert machine.files() == machine.before
+
+
+# The command
+
+@pytest.fixture
+def report(tmp_path, monkeypatch):
+    """`report`'s capture with given runs in place of the Python that has torch; returns the folder it shows."""
+    def captured(*passes, arguments=()):
+        left = list(passes)
+        monkeypatch.setattr(reporting, "_profile_elsewhere", lambda chosen, layout, into: record(into, **left.pop(0)))
+        layout = Layout(tmp_path)
+        layout.recorded.mkdir(parents=True, exist_ok=True)
+        return reporting._captured(cli.parser().parse_args(["report", *arguments]), layout).relative_to(tmp_path).as_posix()
+
+    return captured
+
+
+def test_report_records_a_new_slot_and_features_the_first(tmp_path, report):
+    assert report({}) == "docs/runs/nvidia-h200/article"
+    assert (tmp_path / "docs" / "runs" / "FEATURED").read_text() == "nvidia-h200/article\n"
+
+
+def test_report_on_a_recorded_slot_says_confirmed_and_leaves_docs_as_they_are(tmp_path, report, capsys):
+    report({})
+    files = {file: file.read_bytes() for file in (tmp_path / "docs").rglob("*") if file.is_file()}
+    assert report(dict(seed=1)) == "docs/runs/nvidia-h200/article"
+    assert "confirmed" in capsys.readouterr().out
+    assert {file: file.read_bytes() for file in (tmp_path / "docs").rglob("*") if file.is_file()} == files
+
+
+def test_report_takes_the_second_pass_itself_and_accept_spares_it(report, capsys):
+    report({})
+    report(dict(seed=1, scale=MATH_SLOWER), dict(seed=2, scale=MATH_SLOWER))
+    assert "changed: 1 timing slower, in two passes" in capsys.readouterr().out
+    report(dict(seed=3), arguments=["--accept"])
+    assert "replaced as asked (ACCEPT=1)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("options", "arguments"), [
+    (dict(change=lambda d: d["device"].update(kind="cpu")), []), ({}, ["--no-record"]), ({}, ["--quick"]),
+])
+def test_a_cpu_run_and_one_that_is_not_to_be_recorded_go_below_build(tmp_path, report, options, arguments):
+    assert report(options, arguments=arguments) == "build/runs/nvidia-h200/article"
+    assert list((tmp_path / "docs" / "runs").iterdir()) == []
