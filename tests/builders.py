@@ -30,8 +30,9 @@ from typing import Any
 
 from builder_devices import DEVICES
 from reportgen.hardware import kernel_names, occupancy
-from reportgen.analysis import SIX, ActivityFacts, OpFacts, RunFacts, VariantFacts
+from reportgen.analysis import State,  SIX, ActivityFacts, OpFacts, RunFacts, VariantFacts
 from reportgen.run import Ceilings, DeviceRecord, MaskedRow, Training
+from reportgen.numbers import quantities
 from reportgen.numbers.statistics import Estimate
 from reportgen.trace import Integrity
 from reportgen.run.workload import PRESETS
@@ -42,6 +43,7 @@ TITLES = ("Naive", "Naive in place", "SDPA math", "SDPA efficient", "SDPA flash"
 FIVE = (("matmul", "q · kᵀ"), ("scale", "÷ √D"), ("mask", "causal mask"), ("softmax", "scores to weights"), ("matmul", "weights · v"))
 ONE = (("fused attention", "scores, mask, softmax and weights · v in one kernel"),)
 PEAK_MIB = (528, 528, 1616, 16.5, 16.5, 16.5)
+TIMES = {quantity.name for quantity in quantities.times()}
 _PATTERN = (0.1, -0.4, 0.5, 0.0, -0.2, 0.3, -0.5)
 
 
@@ -66,17 +68,21 @@ def facts(device: str = "h200", **changes: Any) -> RunFacts:
 
 def variant(run: RunFacts, name: str, **changes: Any) -> RunFacts:
     """`run` with some fields of one variant changed."""
-    return replace(run, variants={**run.variants, name: replace(run.variants[name], **changes)})
+    times = {quantity: changes.pop(quantity) for quantity in list(changes) if quantity in TIMES}
+    held = run.variants[name]
+    if times:
+        changes["times"] = {quantity: value for quantity, value in {**held.times, **times}.items() if value is not None}
+    return replace(run, variants={**run.variants, name: replace(held, **changes)})
 
 
 def unavailable(run: RunFacts, name: str, reason: str = "No available kernel. Aborting execution.") -> RunFacts:
     """`run` where one variant could not run."""
-    return replace(run, variants={**run.variants, name: _not_run(run.variants[name], "unavailable", reason)})
+    return replace(run, variants={**run.variants, name: _not_run(run.variants[name], State.REFUSED, reason)})
 
 
 def failed(run: RunFacts, name: str, reason: str = "relative error 0.7, allowed 0.005") -> RunFacts:
     """`run` where one variant ran and gave a wrong result."""
-    return replace(run, variants={**run.variants, name: _not_run(run.variants[name], "failed", reason)})
+    return replace(run, variants={**run.variants, name: _not_run(run.variants[name], State.FAILED, reason)})
 
 
 def without(run: RunFacts, name: str) -> RunFacts:
@@ -106,8 +112,8 @@ def _counts(acts: tuple[ActivityFacts, ...]) -> dict[str, int]:
     return {f"{kind}s": sum(a.kind == kind for a in acts) for kind in ("kernel", "memcpy", "memset")}
 
 
-def _not_run(old: VariantFacts, status: str, reason: str) -> VariantFacts:
-    return VariantFacts(old.id, old.title, old.named, status, reason, old.source, old.prediction)
+def _not_run(old: VariantFacts, state: State, reason: str) -> VariantFacts:
+    return VariantFacts(old.id, old.title, old.named, state, reason, (), old.source, old.prediction)
 
 
 @cache
@@ -154,18 +160,19 @@ def _probes(spec: dict[str, Any], key: str) -> dict[str, Any]:
 
 def _variant(key: str, spec: dict[str, Any], index: int) -> VariantFacts:
     name, lane = SIX[index], spec["device"]["kind"] != "cpu"
-    six = VariantFacts(name, TITLES[index], True, "ok", None, f'TITLE = "{TITLES[index]}"\n', ONE if index > 2 else FIVE)
+    six = VariantFacts(name, TITLES[index], True, State.OK, None, (), f'TITLE = "{TITLES[index]}"\n', ONE if index > 2 else FIVE)
     if name in spec.get("unavailable", {}):
-        return _not_run(six, "unavailable", spec["unavailable"][name])
+        return _not_run(six, State.REFUSED, spec["unavailable"][name])
     gpu, host = spec["gpu"][index], spec["host"][index]
     acts = _activities(key, spec, name, gpu) if lane else ()
     ops = tuple(OpFacts(path[-1], tuple(path), start * US, us * US, us * US / 2) for path, start, us in _ops(key, name))
     return replace(
         six, **(_counts(acts) if lane else {}), activities=acts, ops=ops, op_count=len(ops), transposes=sum(op.name == "aten::transpose" for op in ops),
         integrity=Integrity({}, 0, 1, (), {api: 5 * sum(a.launch_api == api for a in acts) for api in {a.launch_api for a in acts}}),
-        gpu_time=estimate(gpu) if lane else None, gpu_time_cold=estimate(gpu * 1.02) if lane else None, host_time=estimate(host, 0.03),
-        wall_time=estimate(max(gpu or 0, host) + 3), profiled_host_time=estimate(spec["profiled"][index], 0.1), first_call=estimate(spec["first"][index], 0.1),
-        first_call_new_shape=estimate(host * 3 if name != "sdpa_cudnn" else 60e3, 0.1), trace_gpu_time=sum(a.duration for a in acts) if lane else None,
+        times={**({"gpu_time": estimate(gpu), "gpu_time_cold": estimate(gpu * 1.02)} if lane else {}), "wall_time": estimate(max(gpu or 0, host) + 3),
+               "host_time": estimate(host, 0.03), "profiled_host_time": estimate(spec["profiled"][index], 0.1), "first_call": estimate(spec["first"][index], 0.1),
+               "first_call_new_shape": estimate(host * 3 if name != "sdpa_cudnn" else 60e3, 0.1)},
+        trace_gpu_time=sum(a.duration for a in acts) if lane else None,
         timer="cuda-graph" if lane else None, peak_memory_bytes=int(PEAK_MIB[index] * MIB) if lane else None, relative_error=spec["errors"][index],
         allowed_error=3 * spec["errors"][2], masked_row=MaskedRow(spec["masked"][index]), trace_file=f"{name}.trace.json.gz",
         training=Training("ok", None, estimate(gpu * 3.2) if lane else None, estimate(max(gpu or 0, host) * 3.4), 30 if lane else None, int(900 * MIB) if lane else None))

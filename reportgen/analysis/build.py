@@ -8,12 +8,13 @@ from typing import Any, Sequence
 
 from ..hardware import kernel_names, occupancy as occupancy_room
 from .. import trace as trace_room
-from ..run.noise import QUANTITIES, Noise, current
+from ..run.noise import Noise, current
 from .patterns import bytes_model, roles
 from ..run import Run, VariantRun
 from ..numbers.statistics import Estimate
 from ..trace import Activity, Forward, Trace
-from . import counters
+from ..numbers import quantities
+from . import counters, states
 from .caveats import CLOCK_AGREEMENT, clock_spread, run_caveats
 from .model import ActivityFacts, OpFacts, RunFacts, VariantFacts
 
@@ -61,7 +62,7 @@ def _clock_floor(run: Run) -> float:
 def _floors(run: Run, noise: Noise) -> dict[str, float]:
     """Per quantity, and per quantity and pair of variants; see `RunFacts.floors`."""
     least = _clock_floor(run)
-    whole = {quantity: noise.floor(quantity) for quantity in QUANTITIES}
+    whole = {quantity: noise.floor(quantity) for quantity in quantities.with_floor()}
     pairs = {f"{quantity} {pair}": shift for quantity, shifts in noise.ratios.items() for pair, shift in shifts.items()}
     return {name: max(least, shift) for name, shift in {**whole, **pairs}.items()}
 
@@ -86,15 +87,17 @@ class _Context:
             "allowed_error": variant.allowed_error,
             "masked_row": variant.masked_row,
             "training": variant.training,
-            "first_call_alone": self._alone(variant),
-            **{name: samples[name] for name in samples},
         }
+        times = {**samples, "first_call_alone": self._alone(variant)}
         if trace is not None and trace.forwards:
             known |= self._from_trace(variant.id, trace)
+            times["profiled_host_time"] = Estimate(tuple(forward.duration for forward in trace.forwards))
             known["trace_file"] = variant.trace_path.name if variant.trace_path else None
             if self.run.counters and trace.has_gpu_lane:
                 known["counters_reason"] = counters.why_none(known["activities"], self.counted.get(variant.id))
-        return VariantFacts(variant.id, variant.title, variant.named, variant.status, variant.reason, **known)
+        state, lost = states.of(self.run, variant)
+        ordered = {quantity.name: times[quantity.name] for quantity in quantities.times() if times.get(quantity.name) is not None}
+        return VariantFacts(variant.id, variant.title, variant.named, state, variant.reason, lost, times=ordered, **known)
 
     def _alone(self, variant: VariantRun) -> Estimate | None:
         """The first calls in the processes that began with this variant."""
@@ -123,7 +126,6 @@ class _Context:
             "op_count": len(first.ops),
             "transposes": sum(op.name == "aten::transpose" for op in first.ops),
             "integrity": trace.integrity,
-            "profiled_host_time": Estimate(tuple(forward.duration for forward in trace.forwards)),
             "trace_gpu_time": sum(activity.duration for activity in activities) if on_gpu else None,
         }
 

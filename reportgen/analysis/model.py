@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal, Mapping
+from typing import Any, Mapping
 
 from ..hardware.kernel_names import KernelName
 from ..hardware.occupancy import Occupancy
 from ..run import Ceilings, DeviceRecord, MaskedRow, Training
-from ..numbers.statistics import Estimate
+from ..numbers.statistics import Comparison, Estimate, compare
 from ..trace import Integrity
 from ..run.workload import Workload
+from .states import Lost, State
 
 SIX = ("naive", "naive_inplace", "sdpa_math", "sdpa_efficient", "sdpa_flash", "sdpa_cudnn")
 FUSED = ("sdpa_efficient", "sdpa_flash", "sdpa_cudnn")
-
-Origin = Literal["measured", "counted", "modelled", "datasheet"]
-
 
 @dataclass(frozen=True)
 class CounterFacts:
@@ -92,19 +90,21 @@ class VariantFacts:
     kernels, memcpys, memsets: per forward, `None` without a GPU lane
     activities: of a typical forward, in launch order
     ops: CPU ops of that forward in start order; transposes: how many are `aten::transpose`
-    gpu_time … first_call_new_shape: estimates over fresh processes, or `None`
-    first_call, first_call_new_shape: until the call returns; all processes, so some of these calls
-        loaded code that variants share and others found it loaded
-    first_call_alone: the first call in each process in which this variant ran before all others
-    profiled_host_time: the forward's CPU duration under the profiler, one value per recorded forward
+    state: what became of it; lost: the parts of its evidence that could not be taken
+    times: quantity (a name in `numbers.quantities`) → estimate over fresh processes; for
+        `profiled_host_time` one value per recorded forward. First calls last until the call returns;
+        `first_call` and `first_call_new_shape` are of all processes, so some of these calls loaded
+        code that variants share and others found it loaded; `first_call_alone` is of the processes in
+        which this variant ran before all others
     counters_reason: why this variant has no hardware counters although the run has some, or `None`
     """
 
     id: str
     title: str
     named: bool
-    status: str
+    state: State
     reason: str | None = None
+    lost: tuple[Lost, ...] = ()
     source: str = ""
     prediction: tuple[tuple[str, str], ...] = ()
     kernels: int | None = None
@@ -115,14 +115,7 @@ class VariantFacts:
     op_count: int | None = None
     transposes: int | None = None
     integrity: Integrity | None = None
-    gpu_time: Estimate | None = None
-    gpu_time_cold: Estimate | None = None
-    wall_time: Estimate | None = None
-    host_time: Estimate | None = None
-    profiled_host_time: Estimate | None = None
-    first_call: Estimate | None = None
-    first_call_alone: Estimate | None = None
-    first_call_new_shape: Estimate | None = None
+    times: Mapping[str, Estimate] = field(default_factory=dict)
     trace_gpu_time: float | None = None
     timer: str | None = None
     timer_note: str | None = None
@@ -136,7 +129,44 @@ class VariantFacts:
 
     @property
     def ok(self) -> bool:
-        return self.status == "ok"
+        """It ran and its result is right, so its numbers count."""
+        return self.state.right
+
+    def time(self, quantity: str) -> Estimate | None:
+        """The quantity of that name, or `None` where it was not taken."""
+        return self.times.get(quantity)
+
+    @property
+    def gpu_time(self) -> Estimate | None:
+        return self.time("gpu_time")
+
+    @property
+    def gpu_time_cold(self) -> Estimate | None:
+        return self.time("gpu_time_cold")
+
+    @property
+    def wall_time(self) -> Estimate | None:
+        return self.time("wall_time")
+
+    @property
+    def host_time(self) -> Estimate | None:
+        return self.time("host_time")
+
+    @property
+    def profiled_host_time(self) -> Estimate | None:
+        return self.time("profiled_host_time")
+
+    @property
+    def first_call(self) -> Estimate | None:
+        return self.time("first_call")
+
+    @property
+    def first_call_alone(self) -> Estimate | None:
+        return self.time("first_call_alone")
+
+    @property
+    def first_call_new_shape(self) -> Estimate | None:
+        return self.time("first_call_new_shape")
 
     @property
     def observed(self) -> int | None:
@@ -188,6 +218,16 @@ class RunFacts:
         """
         pair = f"{quantity} {'/'.join(sorted((first, second)))}"
         return self.floors.get(pair, self.floors.get(quantity, self.floor))
+
+    def compare(self, quantity: str, first: str, second: str) -> Comparison | None:
+        """Which of two variants needs less of a quantity, beyond the floor of their pair.
+
+        `None` where either was not taken, or they were not taken in the same processes.
+        """
+        one, other = (self.variants[name].time(quantity) if name in self.variants else None for name in (first, second))
+        if one is None or other is None or len(one.samples) != len(other.samples):
+            return None
+        return compare(one, other, self.floor_of(quantity, first, second))
 
     @property
     def six(self) -> tuple[VariantFacts, ...]:

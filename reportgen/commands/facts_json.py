@@ -9,14 +9,14 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any, Mapping
 
-from ..analysis import ActivityFacts, RunFacts, VariantFacts
+from ..analysis import ActivityFacts, RunFacts, State, VariantFacts
 from ..analysis import traffic as traffic_room
 from ..questions.model import Outcome
 from ..readings import answers
+from ..numbers import quantities
 from ..numbers.statistics import Estimate
 
 SCHEMA_VERSION = 1
-_TIMES = ("gpu_time", "gpu_time_cold", "wall_time", "host_time", "profiled_host_time", "first_call", "first_call_new_shape")
 
 
 def to_json(facts: RunFacts, outcomes: Mapping[str, Outcome]) -> dict[str, Any]:
@@ -34,6 +34,8 @@ def to_json(facts: RunFacts, outcomes: Mapping[str, Outcome]) -> dict[str, Any]:
         "counters_tool": facts.counters_tool,
         "counters_reason": facts.counters_reason,
         **_needs(facts),
+        "quantities": {name: {"label": quantity.label, "unit": quantity.unit, "origin": quantity.origin, "decides": list(quantity.decides), "has_floor": quantity.has_floor}
+                       for name, quantity in quantities.QUANTITIES.items()},
         "caveats": list(facts.caveats),
         "variants": {name: _variant(facts, variant) for name, variant in facts.variants.items()},
         "claims": {claim: {"verdict": outcome.verdict, "case": outcome.case, "headline": outcome.headline,
@@ -67,14 +69,16 @@ def _variant(facts: RunFacts, variant: VariantFacts) -> dict[str, Any]:
     return {
         "title": variant.title,
         "named": variant.named,
-        "status": variant.status,
+        "status": "ok" if variant.ok else "failed" if variant.state in (State.WRONG, State.FAILED) else "unavailable",
+        "state": variant.state.value,
+        "lost": {lost.what: lost.reason for lost in variant.lost},
         "reason": variant.reason,
         "kernels": variant.kernels,
         "memcpys": variant.memcpys,
         "memsets": variant.memsets,
         "ops": variant.op_count,
         "transposes": variant.transposes,
-        **{f"{name}_us": _estimate(getattr(variant, name)) for name in _TIMES},
+        **{f"{quantity.name}_us": _estimate(variant.time(quantity.name)) for quantity in quantities.times()},
         "peak_memory_bytes": variant.peak_memory_bytes,
         "relative_error": variant.relative_error,
         "allowed_error": variant.allowed_error,

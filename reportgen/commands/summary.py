@@ -53,7 +53,7 @@ def _table(facts: RunFacts) -> str:
     causes: dict[tuple[str, str], list[str]] = {}
     for variant in facts.variants.values():
         if not variant.ok:
-            causes.setdefault((variant.status, variant.reason or "no reason recorded"), []).append(variant.id)
+            causes.setdefault((variant.state.value, variant.reason or "no reason recorded"), []).append(variant.id)
     for (status, reason), names in causes.items():
         lines += _wrapped(f"{', '.join(names)} {status}: {reason}", "")
     return "\n".join(lines)

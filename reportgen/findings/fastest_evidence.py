@@ -46,7 +46,7 @@ def _row(variant: VariantFacts, quantity: Quantity, best: float) -> tuple[object
     time, article = time_of(variant, quantity), published.of(variant.id, "gpu_time")
     return (variant.title, interval(variant.gpu_time), interval(variant.gpu_time_cold), interval(variant.wall_time),
             Ratio(time.median / best) if time else None, None if article is None else Seconds(article),
-            None if variant.ok else refusal(variant.reason or variant.status))
+            None if variant.ok else refusal(variant.reason or variant.state.value))
 
 
 def _pin_table(facts: RunFacts) -> tuple[Table, ...]:

@@ -71,7 +71,7 @@ def slower_rule(facts: RunFacts) -> Decision:
         return missing
     inplace, math = (facts.variants[name] for name in PAIR)
     quantity = "wall_time" if facts.device.kind == "cpu" else "gpu_time"
-    first, second = getattr(inplace, quantity), getattr(math, quantity)
+    first, second = inplace.time(quantity), math.time(quantity)
     if first is None or second is None:
         return not_recorded(facts, quantity.replace("_", " ").replace("gpu", "GPU"))
     found = compare(first, second, facts.floor_of(quantity, *PAIR))
@@ -220,7 +220,7 @@ def _times(facts: RunFacts, shown: list[VariantFacts]) -> list[Table]:
     kinds = (("GPU time, same inputs (hot)", "gpu_time"), ("GPU time, rotating inputs (cold)", "gpu_time_cold"), ("wall time", "wall_time"), ("host time", "host_time"))
     rows = []
     for label, name in kinds:
-        times = [getattr(variant, name) for variant in shown]
+        times = [variant.time(name) for variant in shown]
         if len(times) == len(PAIR) and all(times):
             ratio = _ratio(times[1], times[0])
             spread = [f"{Seconds(time.median)} ({Seconds(time.low)} to {Seconds(time.high)})" for time in times]

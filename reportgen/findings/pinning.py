@@ -68,7 +68,7 @@ def _title(facts: RunFacts, name: str) -> str:
 
 def _reason(facts: RunFacts, missing: list[str]) -> str:
     """torch's own words for the first, and how many more reasons there are."""
-    reasons = list(dict.fromkeys((facts.variants[name].reason or facts.variants[name].status) if name in facts.variants else "recorded before this variant was added"
+    reasons = list(dict.fromkeys((facts.variants[name].reason or facts.variants[name].state.value) if name in facts.variants else "recorded before this variant was added"
                                  for name in missing))
     return refusal(reasons[0]) + (f"; and {plural(len(reasons) - 1, 'other reason')}" if len(reasons) > 1 else "")
 

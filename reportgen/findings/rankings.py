@@ -18,7 +18,7 @@ def deciding(facts: RunFacts) -> tuple[Quantity, str]:
 
 
 def time_of(variant: VariantFacts, quantity: Quantity) -> Estimate | None:
-    return getattr(variant, quantity)
+    return variant.time(quantity)
 
 
 @dataclass(frozen=True)

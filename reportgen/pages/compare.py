@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any, Callable
 
 from ..analysis import published
-from ..analysis import SIX, RunFacts, VariantFacts
+from ..analysis import SIX, RunFacts, State, VariantFacts
 from ..saying.tables import Link, Table, columns
 from ..saying.units import Ratio, text
 from . import board
 from .cells import us
 from .environment import page
 from .lead import decisive, ranked
-from .site import RECORDED_BEFORE, Site, device_name
+from .site import Site, device_name
 
 PATH = "compare.md"
 
@@ -35,7 +35,7 @@ def _columns(site: Site, unit: str = "") -> tuple[Any, ...]:
 def _rows(site: Site, cell: Callable[[RunFacts, VariantFacts], Any]) -> list[tuple[object, ...]]:
     """A row per device. A variant without results shows why in a word: unavailable, failed, recorded before."""
     def shown(facts: RunFacts, variant: VariantFacts) -> Any:
-        return cell(facts, variant) if variant.ok else variant.status
+        return cell(facts, variant) if variant.ok else variant.state.value
 
     return [(Link(device_name(facts), f"runs/{facts.slot}/index.md"), facts.workload.name, *(shown(facts, facts.variants[name]) for name in names(site)))
             for facts in site.runs]
@@ -48,13 +48,13 @@ def _article(site: Site, cell: Callable[[str], Any]) -> tuple[object, ...]:
 
 def recorded_before(site: Site) -> bool:
     """True if some run is older than some variant, so that the words need explaining."""
-    return any(variant.status == RECORDED_BEFORE for facts in site.runs for variant in facts.variants.values())
+    return any(variant.state is State.RECORDED_BEFORE for facts in site.runs for variant in facts.variants.values())
 
 
 def times(site: Site, quantity: str, article: str | None) -> Table:
     """A quantity in µs, a row per device; the article's row first where it gives any."""
     rows = [_article(site, lambda name: us(published.of(name, article)))] if article else []
-    rows += _rows(site, lambda _, variant: us(getattr(variant, quantity)))
+    rows += _rows(site, lambda _, variant: us(variant.time(quantity)))
     return Table(_columns(site, " (µs)"), tuple(rows))
 
 
@@ -68,7 +68,7 @@ def ratios(site: Site) -> Table:
 
     def cell(facts: RunFacts, variant: VariantFacts) -> Any:
         order = ranked(facts, decisive(facts))
-        time = getattr(variant, decisive(facts))
+        time = variant.time(decisive(facts))
         return Ratio(time.median / order[0][1].median) if order and time else None
 
     return Table(_columns(site), (_article(site, article), *_rows(site, cell)))

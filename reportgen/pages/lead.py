@@ -23,7 +23,7 @@ def decisive(facts: RunFacts) -> str:
 
 def ranked(facts: RunFacts, quantity: str) -> list[tuple[VariantFacts, Estimate]]:
     """The article's six that ran and have the quantity, fastest first; ties keep the variants' order."""
-    known = [(facts.variants[n], getattr(facts.variants[n], quantity)) for n in SIX if facts.ok(n) and getattr(facts.variants[n], quantity)]
+    known = [(facts.variants[n], facts.variants[n].time(quantity)) for n in SIX if facts.ok(n) and facts.variants[n].time(quantity)]
     return sorted(known, key=lambda pair: pair[1].median)
 
 
@@ -135,7 +135,7 @@ def picks_the_fastest(facts: RunFacts) -> bool:
     if chosen is None or not order:
         return False
     best, least = order[0]
-    time = getattr(chosen, decisive(facts))
+    time = chosen.time(decisive(facts))
     return chosen.id == best.id or bool(time and compare(least, time, facts.floor_of(decisive(facts), chosen.id, best.id)).winner == "tie")
 
 
@@ -150,7 +150,7 @@ def by_hand(facts: RunFacts) -> str:
     naive = facts.variants.get("naive")
     if chosen is None or naive is None or not chosen.ok or not naive.ok:
         return ""
-    time, by_itself = getattr(chosen, quantity), getattr(naive, quantity)
+    time, by_itself = chosen.time(quantity), naive.time(quantity)
     if time is None or by_itself is None or compare(time, by_itself, facts.floor_of(quantity, chosen.id, naive.id)).winner != "first":
         return ""
     return (f"Where attention is written by hand, call `F.scaled_dot_product_attention(q, k, v, is_causal=True)`: left alone it runs {chosen.title} here, "

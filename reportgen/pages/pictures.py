@@ -17,7 +17,7 @@ def overview(facts: RunFacts) -> Chart | None:
     """The decisive time of every variant, with the article's values as marks."""
     quantity = decisive(facts)
     shown = [v for v in facts.variants.values() if v.ok]
-    known = [(v, getattr(v, quantity)) for v in shown if getattr(v, quantity)]
+    known = [(v, v.time(quantity)) for v in shown if v.time(quantity)]
     if not known:
         return None
     article = [published.of(v.id, "gpu_time") if quantity == "gpu_time" and published_workload(facts) else None for v, _ in known]

@@ -8,7 +8,7 @@ from typing import Any, Mapping, Sequence
 import variants
 
 from . import charts
-from ..analysis import RunFacts, VariantFacts
+from ..analysis import RunFacts, State, VariantFacts
 from ..questions.model import Chart, Evidence, Finding, Outcome, evaluate
 MARKER = "<!-- Generated from the recorded runs by `make render`: edit the templates or record a run, never this file. -->"
 SVG_MARKER = "<!-- Generated from the recorded runs by `make render`. -->"
@@ -62,18 +62,15 @@ def build(runs: Sequence[RunFacts], featured: str, findings: Sequence[Finding]) 
     return Site(ordered, chosen, tuple(findings), outcomes, evidence)
 
 
-RECORDED_BEFORE = "recorded before"
-
-
 def completed(run: RunFacts, runs: Sequence[RunFacts]) -> RunFacts:
     """`run` with an entry for each variant that it does not have, so that tables can say so.
 
     Claims are evaluated on the run as it is; this form is for showing.
     """
-    known = {v.id: VariantFacts(v.id, v.title, v.named, RECORDED_BEFORE, source=v.source, prediction=v.prediction) for v in variants.load()}
+    known = {v.id: VariantFacts(v.id, v.title, v.named, State.RECORDED_BEFORE, source=v.source, prediction=v.prediction) for v in variants.load()}
     for other in runs:
         for name, variant in other.variants.items():
-            known.setdefault(name, VariantFacts(name, variant.title, variant.named, RECORDED_BEFORE, source=variant.source, prediction=variant.prediction))
+            known.setdefault(name, VariantFacts(name, variant.title, variant.named, State.RECORDED_BEFORE, source=variant.source, prediction=variant.prediction))
     missing = {name: replace(entry, reason="this run was recorded before the variant was added") for name, entry in known.items() if name not in run.variants}
     order = {name: index for index, name in enumerate(known)}
     return replace(run, variants=dict(sorted({**run.variants, **missing}.items(), key=lambda item: order[item[0]])))

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..analysis import published
-from ..analysis import FUSED, ActivityFacts, RunFacts, VariantFacts
+from ..analysis import FUSED, ActivityFacts, RunFacts, State, VariantFacts
 from ..numbers.statistics import Estimate, compare
 from ..saying.tables import Link, Table, columns
 from ..saying.units import MISSING, Count, Percent, Ratio, Seconds, extent, listed
 from .cells import error, interval, ratio_interval, sentence, us
-from .site import RECORDED_BEFORE
 
 SHOWN_OCCUPANCY = ("sdpa_flash", "sdpa_cudnn")
 
@@ -56,7 +55,7 @@ def slowdown(facts: RunFacts) -> Table:
     if facts.ok("naive_inplace", "sdpa_math"):
         fast, slow = facts.variants["naive_inplace"], facts.variants["sdpa_math"]
         for name, quantity in (("GPU time", "gpu_time"), ("GPU time, cold cache", "gpu_time_cold"), ("wall time", "wall_time")):
-            first, second = getattr(slow, quantity), getattr(fast, quantity)
+            first, second = slow.time(quantity), fast.time(quantity)
             if first is not None and second is not None:
                 rows.append((f"Here, {name}", us(second), us(first), ratio_interval(compare(first, second, facts.floor_of("gpu_time", "naive_inplace", "sdpa_math")).ratio)))
     article = tuple(published.of(name, "gpu_time") for name in ("naive_inplace", "sdpa_math"))
@@ -151,7 +150,7 @@ def numbers(facts: RunFacts) -> Table:
     alone = (f"In one process only: {listed(once)}.",) if once else ()
     for variant in facts.variants.values():
         memory = None if variant.peak_memory_bytes is None else f"{variant.peak_memory_bytes / 2**20:,.1f}"
-        rows.append((variant_link(variant), variant.status, us(variant.gpu_time), us(variant.gpu_time_cold), us(variant.wall_time), us(variant.host_time),
+        rows.append((variant_link(variant), variant.state.value, us(variant.gpu_time), us(variant.gpu_time_cold), us(variant.wall_time), us(variant.host_time),
                      spread(variant.first_call), spread(variant.first_call_new_shape), memory, error(variant.relative_error), masked_row(variant)))
     return without_empty(Table(columns("Variant", "Status", "#GPU, hot (µs)", "#GPU, cold (µs)", "#Wall (µs)", "#Host (µs)", "#First call", "#First call, new shape",
                          "#Peak memory (MiB)", "#Relative error", "Fully masked row"),
@@ -210,17 +209,17 @@ def why_not(variant: VariantFacts | None) -> str:
     """Why a variant has no results, as a sentence or two."""
     if variant is None:
         return "This run was recorded before one of these variants was added."
-    if variant.status == RECORDED_BEFORE:
+    if variant.state is State.RECORDED_BEFORE:
         return sentence(f"{variant.title}: {variant.reason}.")
     if not variant.reason:
-        return sentence(f"{variant.title}: {variant.status}.")
-    return sentence(f"{variant.title} ({variant.status}): {variant.reason}{'' if variant.reason[-1] in '.!?' else '.'}")
+        return sentence(f"{variant.title}: {variant.state.value}.")
+    return sentence(f"{variant.title} ({variant.state.value}): {variant.reason}{'' if variant.reason[-1] in '.!?' else '.'}")
 
 
 def why_nots(facts: RunFacts) -> tuple[str, ...]:
     """Why variants have no results, those that share a reason in one sentence."""
-    reasons: dict[tuple[str, str], list[VariantFacts]] = {}
+    reasons: dict[tuple[State, str], list[VariantFacts]] = {}
     for variant in facts.variants.values():
         if not variant.ok:
-            reasons.setdefault((variant.status, variant.reason or ""), []).append(variant)
+            reasons.setdefault((variant.state, variant.reason or ""), []).append(variant)
     return tuple(why_not(replace(group[0], title=listed([v.title for v in group]))) for group in reasons.values())

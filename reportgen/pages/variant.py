@@ -94,7 +94,7 @@ def numbers(variant: VariantFacts) -> Table | None:
              ("First call at a new shape", "first_call_new_shape"))
     rows = []
     for label, quantity in names:
-        estimate = getattr(variant, quantity)
+        estimate = variant.time(quantity)
         # the middle of first calls says nothing: what one loads depends on what ran before it in its process
         middle = None if quantity.startswith("first_call") and estimate and len(estimate.samples) > 1 else estimate
         rows.append((label, *(None if time is None else Seconds(time) for time in (middle and middle.median, estimate and estimate.low, estimate and estimate.high))))
@@ -113,7 +113,7 @@ def others(site: Site, name: str) -> Table | None:
     rows = []
     for facts in site.others:
         v = facts.variants[name]
-        rows.append((Link(device_name(facts), f"runs/{facts.slot}/variants.md#{name}"), facts.workload.name, v.status, v.kernels, v.memcpys, v.memsets,
+        rows.append((Link(device_name(facts), f"runs/{facts.slot}/variants.md#{name}"), facts.workload.name, v.state.value, v.kernels, v.memcpys, v.memsets,
                      us(v.gpu_time), us(v.wall_time), us(v.host_time)))
     return Table(columns("Device", "Workload", "Status", "#Kernels", "#Memcpys", "#Memsets", "#GPU time (µs)", "#Wall time (µs)", "#Host time (µs)"), tuple(rows)) if rows else None
 

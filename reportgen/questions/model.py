@@ -165,7 +165,7 @@ def missing_variant(facts: RunFacts, *names: str) -> Decision | None:
         if variant is None:
             return decide("unavailable", missing=name, reason="recorded before this variant was added")
         if not variant.ok:
-            return decide("unavailable", missing=variant.title, reason=refusal(variant.reason or variant.status))
+            return decide("unavailable", missing=variant.title, reason=refusal(variant.reason or variant.state.value))
     return None
 
 

@@ -14,7 +14,7 @@ from . import diff
 from .. import run as run_room
 from ..run import slots
 from .diff import RunDiff, Side, render, words
-from .diff.timings import QUANTITIES
+from ..numbers import quantities
 from ..errors import ReportError
 from ..numbers.statistics import PROCESSES
 from ..saying.units import plural
@@ -75,8 +75,8 @@ def _without_measuring(seen: RunDiff) -> Decision | None:
 def _newly_measured(seen: RunDiff) -> list[str]:
     """Kinds of evidence that the recorded run has of no variant and the fresh one has."""
     old, new = seen.old.facts, seen.new.facts
-    found = [label for quantity, label in QUANTITIES.items()
-             if not any(getattr(v, quantity) for v in old.variants.values()) and any(getattr(v, quantity) for v in new.variants.values())]
+    found = [quantities.QUANTITIES[quantity].label for quantity in quantities.recorded()
+             if not any(v.time(quantity) for v in old.variants.values()) and any(v.time(quantity) for v in new.variants.values())]
     counted = [any(a.counters for v in facts.variants.values() for a in v.activities) for facts in (old, new)]
     found += ["hardware counters"] if counted == [False, True] else []
     return [f"{name} was not recorded before" for name in found]

@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Mapping
 
+from ..numbers import quantities
 from ..numbers.statistics import Estimate
 from .workload import Workload
 
 SCHEMA_VERSION = 1
 RUN_FILE = "run.json"
-QUANTITIES = ("gpu_time", "gpu_time_cold", "wall_time", "host_time", "first_call", "first_call_new_shape")
+QUANTITIES = quantities.recorded()
 STATUSES = ("ok", "unavailable", "failed")
 
 

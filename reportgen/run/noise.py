@@ -16,6 +16,7 @@ from typing import Any, Callable, Mapping, Sequence
 
 from .. import run as run_room
 from ..errors import ReportError, RunInvalid
+from ..numbers import quantities
 from ..numbers.ranks import detectable
 from . import Run, VariantRun
 from ..numbers.statistics import MINIMUM_EFFECT, PROCESSES, Estimate
@@ -26,7 +27,7 @@ NOISE_FILE = "noise.json"
 SCHEMA_VERSION = 1
 MINIMUM_RUNS = 6
 """Six runs one after another are five pairs of neighbours, and fifteen pairs in all."""
-QUANTITIES = {"gpu_time": "GPU time", "gpu_time_cold": "GPU time, cold inputs", "wall_time": "Wall time", "host_time": "Host time"}
+QUANTITIES = {name: quantities.heading(quantities.QUANTITIES[name].label) for name in quantities.with_floor()}
 """The quantities that a floor is kept for. A first call happens once per process and has none."""
 SAME = ("torch", "cuda", "hip", "cudnn", "cublas", "triton", "driver")
 """The software whose versions decide which kernels run; python and the system are shown only."""
@@ -214,8 +215,8 @@ def table(run: Any, noise: Noise | None) -> Table:
     Args:
         run: the run's facts; `noise`: the floor that holds for it, or `None`.
     """
-    shown = [name for name in QUANTITIES if any(getattr(variant, name, None) for variant in run.variants.values())]
-    rows = [(variant.title, *(_smallest(getattr(variant, name), noise, name) for name in shown))
+    shown = [name for name in QUANTITIES if any(variant.time(name) for variant in run.variants.values())]
+    rows = [(variant.title, *(_smallest(variant.time(name), noise, name) for name in shown))
             for variant in run.variants.values() if variant.ok]
     return Table(columns("Variant", *(f"#{QUANTITIES[name]}" for name in shown)), tuple(rows),
                  "The smallest slowdown that a rerun would be called changed for.", (floor_note(noise),))

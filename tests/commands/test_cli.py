@@ -398,7 +398,7 @@ def test_the_summary_says_what_ran_what_came_out_and_where_the_time_went():
     assert lines[0] == "NVIDIA H200, compute capability 9.0"
     row = next(line for line in lines if line.startswith("naive "))
     assert row.endswith("5 kernels, 1 memcpy, 1 memset")
-    assert "sdpa_cudnn unavailable: No available kernel." in lines
+    assert "sdpa_cudnn refused: No available kernel." in lines
     assert "5 claims of the article: 1 holds, 1 differs, 1 within noise, 2 not measurable" in lines
     assert "  differs       flash-fastest: Another one wins." in lines
     assert lines[lines.index("not measurable here (the run's page has each reason in full)") + 1:][:2] == ["   2  No GPU lane.", "      hbm-dominates, flash-one-kernel"]
@@ -425,7 +425,7 @@ def test_the_summary_counts_reasons_and_shortens_the_list_of_claims():
 
 def test_variants_with_the_same_reason_share_a_line():
     text = summary(unavailable(unavailable(facts("h200"), "sdpa_flash", "None here."), "sdpa_cudnn", "None here."), {}, {}, "")
-    assert "sdpa_flash, sdpa_cudnn unavailable: None here." in text.splitlines()
+    assert "sdpa_flash, sdpa_cudnn refused: None here." in text.splitlines()
 
 
 def test_the_summary_puts_parts_of_a_phase_behind_it_and_counts_nothing_twice():

@@ -66,7 +66,7 @@ CASES_REACHED = {
         "Whether cuDNN's GPU time lies between flash's and efficient's cannot be told, with torch 2.11.0+cu130 and cuDNN 9.19.0: it ties "
         "with SDPA flash (SDPA cuDNN 214 µs, SDPA flash 215 µs and SDPA efficient 330 µs)."),
     ("cudnn-gpu-between", "no-gpu-time"): (
-        lambda: replace(facts(), device=facts("cpu").device, variants={name: replace(held, gpu_time=None) for name, held in facts().variants.items()}),
+        lambda: replace(facts(), device=facts("cpu").device, variants={name: replace(held, times={}) for name, held in facts().variants.items()}),
         "Not measurable: this run has no GPU times."),
     ("cudnn-gpu-between", "unavailable"): (
         lambda: facts("mi300x"),

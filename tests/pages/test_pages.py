@@ -15,7 +15,7 @@ import pytest
 import variants
 from builders import activity, estimate, facts, no_lane, unavailable, variant, without
 from reportgen import pages
-from reportgen.analysis import RunFacts, VariantFacts
+from reportgen.analysis import State,  RunFacts, VariantFacts
 from reportgen.questions.model import Because, Case, Chart, Claim, Evidence, Finding, decide
 from reportgen.pages import board, compare, device, front, glance, navigation, pictures, site, summaries, tree
 from reportgen.pages import variant as variant_page
@@ -190,15 +190,15 @@ def test_occupancy_shows_every_step_then_the_profilers_field() -> None:
 
 def test_a_variant_that_failed_shows_its_reason_and_costs_only_itself() -> None:
     files = rendered(unavailable(facts("h200"), "sdpa_cudnn", "cuDNN says <no> | sorry"))
-    assert "No results on NVIDIA H200. SDPA cuDNN (unavailable): cuDNN says &lt;no&gt; | sorry." in files["variants/sdpa_cudnn.md"]
+    assert "No results on NVIDIA H200. SDPA cuDNN (refused): cuDNN says &lt;no&gt; | sorry." in files["variants/sdpa_cudnn.md"]
     assert "SDPA flash is the fastest here" in files["index.md"]
 
 
 def test_a_new_variant_appears_everywhere_and_older_runs_say_recorded_before(monkeypatch: pytest.MonkeyPatch) -> None:
     """A run with an eighth variant beside one without: page, navigation, and a row that says why it is empty."""
     monkeypatch.setattr(variants, "VARIANTS", (*variants.SIX, "naive_compiled"))
-    own = VariantFacts("mine", "My variant", False, "ok", source="x = 1\n", prediction=(("matmul", "all"),), kernels=1, memcpys=0, memsets=0,
-                       activities=(activity(),), gpu_time=estimate(80), wall_time=estimate(85), host_time=estimate(30))
+    own = VariantFacts("mine", "My variant", False, State.OK, source="x = 1\n", prediction=(("matmul", "all"),), kernels=1, memcpys=0, memsets=0,
+                       activities=(activity(),), times={"gpu_time": estimate(80), "wall_time": estimate(85), "host_time": estimate(30)})
     newer = facts("a100")
     newer = replace(newer, variants={**newer.variants, "mine": own})
     files = rendered(newer, facts("h200"))
@@ -262,7 +262,7 @@ def test_the_glance_holds_what_is_compared_first() -> None:
     assert re.search(r"^\| \[SDPA flash\]\(variants/sdpa_flash.md\) \| 93.0 \| 1.58× \| 43.0 \| 1 \|", text, re.M)
     assert markdown(glance.table(facts("cpu"))).startswith("| Variant | Wall time (µs) | × the fastest | Host time of a call (µs) |")
     assert "Kernels" not in markdown(glance.table(facts("cpu")))
-    assert "| [SDPA flash](variants/sdpa_flash.md) | unavailable | — |" in markdown(glance.table(unavailable(facts("h200"), "sdpa_flash", "no")))
+    assert "| [SDPA flash](variants/sdpa_flash.md) | refused | — |" in markdown(glance.table(unavailable(facts("h200"), "sdpa_flash", "no")))
 
 
 # Verdicts --------------------------------------------------------------------------------------
@@ -345,7 +345,7 @@ def test_without_a_gpu_lane_a_sentence_stands_for_the_counts() -> None:
 
 def test_variants_that_share_a_reason_share_a_sentence() -> None:
     run = unavailable(unavailable(facts("h200"), "sdpa_cudnn", "No backend."), "sdpa_efficient", "No backend.")
-    assert summaries.why_nots(run) == ("SDPA efficient and SDPA cuDNN (unavailable): No backend.",)
+    assert summaries.why_nots(run) == ("SDPA efficient and SDPA cuDNN (refused): No backend.",)
 
 
 def test_kernel_names_lead_with_a_list_and_show_what_is_unknown() -> None:

@@ -119,7 +119,7 @@ def test_peak_memory_code_and_status_are_structure():
     assert words.structure(seen.structure[0]) == "peak memory above the inputs: 528 MiB → 1 KiB"
     assert words.structure(seen.structure[1]) == "source changed (+2 −1 lines)"
     gone = between(facts(), unavailable(facts(), "sdpa_cudnn", "no cuDNN"))
-    assert words.structure(gone.structure[0]) == "status: ok → unavailable (no cuDNN)"
+    assert words.structure(gone.structure[0]) == "status: ok → refused (no cuDNN)"
 
 
 def test_a_variant_that_one_run_lacks_stands_apart_and_is_compared_with_nothing():

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ...analysis import RunFacts, VariantFacts
-from ...run import STATUSES
+from ...analysis import RunFacts, State, VariantFacts
 from .environment import environment
 from .model import RunDiff, Side, VerdictChange
 from .structure import structure
@@ -37,4 +36,4 @@ def compare(old: Side, new: Side) -> RunDiff:
 def present(facts: RunFacts) -> dict[str, VariantFacts]:
     """The variants that the run has something to say about; one that was not asked for is as good as absent."""
     return {name: variant for name, variant in facts.variants.items()
-            if variant.status in STATUSES and variant.reason not in NOT_TRIED}
+            if variant.state is not State.RECORDED_BEFORE and variant.reason not in NOT_TRIED}

@@ -8,9 +8,9 @@ from typing import Sequence
 from ...questions.model import VERDICTS
 from ...saying.tables import Code, Table, columns, markdown, prose
 from ...saying.units import Seconds, plural
+from ...numbers.quantities import QUANTITIES
 from . import words
 from .model import RunDiff, Side, TimingChange
-from .timings import QUANTITIES
 from .trees import TreeDiff
 
 FORGE_LIMIT = 65_000
@@ -122,7 +122,7 @@ def _timings(diff: RunDiff) -> str:
 
 
 def _timing_table(changes: Sequence[TimingChange]) -> str:
-    rows = tuple((Code(change.variant), QUANTITIES[change.quantity], Seconds(change.old.median), Seconds(change.new.median),
+    rows = tuple((Code(change.variant), QUANTITIES[change.quantity].label, Seconds(change.old.median), Seconds(change.new.median),
                   words.signed(change.ratio - 1) if change.significant else "~", words.interval(change)) for change in changes)
     return markdown(Table(columns(*_TIMING_HEADS), rows))
 
@@ -136,7 +136,7 @@ def _apart(diff: RunDiff) -> str:
     lines = []
     for names, run, label in ((diff.added, diff.new, "New variants, compared with nothing"), (diff.removed, diff.old, "Variants that went away")):
         if names:
-            rows = tuple((Code(name), run.facts.variants[name].status, words.median(run.facts.variants[name].gpu_time),
+            rows = tuple((Code(name), run.facts.variants[name].state.value, words.median(run.facts.variants[name].gpu_time),
                           words.median(run.facts.variants[name].wall_time), run.facts.variants[name].kernels) for name in names)
             lines.append(f"#### {label}\n\n" + markdown(Table(columns("Variant", "Status", "#GPU time", "#Wall time", "#Kernels"), rows)))
     return "\n\n".join(lines)

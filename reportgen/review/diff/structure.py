@@ -16,7 +16,7 @@ _LAUNCH = {"launch_api": "launch API", "grid": "grid", "block": "block", "regist
 
 def structure(old: VariantFacts, new: VariantFacts) -> tuple[StructureChange, ...]:
     """All exact differences, the gravest first. Timings are not looked at."""
-    if old.status != new.status:
+    if old.state != new.state:
         return (*_source(old, new), StructureChange(old.id, "status", "status", _status(old), _status(new)))
     changes = [*_source(old, new)]
     if bool(old.activities) == bool(new.activities):
@@ -29,7 +29,7 @@ def structure(old: VariantFacts, new: VariantFacts) -> tuple[StructureChange, ..
 
 
 def _status(variant: VariantFacts) -> str:
-    return variant.status if variant.ok or not variant.reason else f"{variant.status} ({variant.reason})"
+    return variant.state.value if variant.ok or not variant.reason else f"{variant.state.value} ({variant.reason})"
 
 
 def _source(old: VariantFacts, new: VariantFacts) -> list[StructureChange]:

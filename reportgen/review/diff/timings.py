@@ -2,34 +2,25 @@
 
 from __future__ import annotations
 
-from ...numbers import ranks
+from ...numbers import quantities, ranks
 from ...analysis import VariantFacts
 from ...run.noise import Noise
 from ...numbers.statistics import MINIMUM_EFFECT, changed
 from .model import TimingChange
 
-QUANTITIES = {
-    "gpu_time": "GPU time",
-    "gpu_time_cold": "GPU time, cold inputs",
-    "wall_time": "wall time",
-    "host_time": "host time",
-    "first_call": "first call",
-    "first_call_new_shape": "first call, new shape",
-}
-_DECIDING = ("gpu_time", "gpu_time_cold", "wall_time")
 HOST_BOUND = 0.8
 """Where the host needs this share of the wall time, the GPU waits for it, and wall time is host time."""
 
 
 def timings(old: VariantFacts, new: VariantFacts, floors: tuple[Noise | None, ...]) -> tuple[TimingChange, ...]:
-    """Every quantity that both sides measured, in the order of `QUANTITIES`."""
+    """Every quantity that both sides measured, in the order of the registry."""
     found = []
-    for quantity in QUANTITIES:
-        before, after = getattr(old, quantity), getattr(new, quantity)
+    for quantity in quantities.recorded():
+        before, after = old.time(quantity), new.time(quantity)
         if before is None or after is None or before.median <= 0:
             continue
         floor = max((noise.floor(quantity) for noise in floors if noise), default=0.0)
-        decides = quantity in _DECIDING and not (quantity == "wall_time" and (host_bound(old) or host_bound(new)))
+        decides = quantities.may_replace(quantity) and not (quantity == "wall_time" and (host_bound(old) or host_bound(new)))
         found.append(TimingChange(old.id, quantity, before, after, ranks.interval(before, after), max(MINIMUM_EFFECT, floor),
                                   changed(before, after, floor), decides))
     return tuple(found)
