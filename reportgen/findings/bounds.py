@@ -11,7 +11,7 @@ from ..analysis.traffic import activity_dram_bytes, forward_traffic
 from ..run import Ceilings
 from ..saying.units import Bytes, Percent, listed
 from ..questions.model import Case, Decision, decide, not_measurable
-from .one_kernel import in_tf32, tensor_cores
+from ..analysis.kernels import in_tf32, tensor_cores
 
 ENOUGH = 0.60
 """An activity is bound by what it drives at 60 % or more of the measured ceiling (the claims' rule)."""

@@ -9,7 +9,7 @@ from ..analysis import FUSED, SIX, RunFacts, VariantFacts
 from ..numbers.statistics import Estimate, compare
 from ..saying.tables import Table, columns
 from ..saying.units import Count, Percent, Ratio, Seconds, extent, listed
-from .bar_charts import time_bars
+from ..questions.bar_charts import time_bars
 from ..questions.model import (
     NOT_RECORDED,
     UNAVAILABLE,
@@ -23,7 +23,7 @@ from ..questions.model import (
     missing_variant,
     not_recorded,
 )
-from .one_kernel import OTHER_SHAPE, other_workload, software
+from ..questions.shared import OTHER_SHAPE, other_workload, software
 from .rankings import interval, measured, order, ranges, said, standing, time_of
 
 CUDNN = "sdpa_cudnn"

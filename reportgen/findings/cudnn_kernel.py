@@ -6,7 +6,7 @@ from ..analysis import published
 from ..analysis import FUSED, RunFacts, VariantFacts
 from ..saying.tables import Table, columns
 from ..saying.units import Count, plural
-from .bar_charts import number_bars
+from ..questions.bar_charts import number_bars
 from ..questions.model import (
     NOT_RECORDED,
     UNAVAILABLE,
@@ -22,7 +22,9 @@ from ..questions.model import (
     not_measurable,
     not_recorded,
 )
-from .one_kernel import NO_TRACE, OTHER_SHAPE, activity_table, kernel_args, main_kernel, other_workload, parts_table, software, unread
+from ..analysis.kernels import main_kernel
+from ..questions.kernel_tables import activity_table, kernel_args, parts_table
+from ..questions.shared import NO_TRACE, OTHER_SHAPE, other_workload, software, unread
 
 GENERATED = "cudnn_generated"
 SDPA = "aten::scaled_dot_product_attention"

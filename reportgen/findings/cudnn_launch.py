@@ -10,7 +10,8 @@ from ..questions.model import OTHER_WORKLOAD, Because, Case, Claim, Decision, Fi
 from .cudnn_launch_evidence import evidence
 from .flash_occupancy import residency_args
 from .launches import LIBRARY_APIS, group_words, library_launches
-from .one_kernel import NO_TRACE, OTHER_SHAPE, main_kernel, other_workload, software, unread
+from ..analysis.kernels import main_kernel
+from ..questions.shared import NO_TRACE, OTHER_SHAPE, other_workload, software, unread
 from .residency import ABOUT, DEFAULT_LIMIT, NO_ARITHMETIC, achieved
 from .zero_cause import CAUSE_CASES, cause_rule
 

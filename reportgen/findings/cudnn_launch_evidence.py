@@ -5,10 +5,10 @@ from __future__ import annotations
 from ..analysis import SIX, RunFacts
 from ..saying.tables import Code, Table, columns
 from ..saying.units import Bytes, Count, Percent
-from .bar_charts import number_bars
+from ..questions.bar_charts import number_bars
 from ..questions.model import Chart, Evidence
 from .launches import LIBRARY_APIS, Launches, library_launches
-from .one_kernel import main_kernel
+from ..analysis.kernels import main_kernel
 from .residency import DEFAULT_LIMIT, steps_table
 from .zero_cause import Witness, witnesses
 

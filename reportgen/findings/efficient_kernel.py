@@ -5,19 +5,9 @@ from __future__ import annotations
 from ..analysis import SIX, RunFacts
 from ..saying.units import plural
 from ..questions.model import Because, Case, Chart, Claim, Decision, Evidence, Finding, decide, not_measurable
-from .one_kernel import (
-    NO_TRACE,
-    OTHER_SHAPE,
-    activity_table,
-    element_type,
-    kernel_args,
-    kernel_count,
-    main_kernel,
-    matrix_unit,
-    parts_table,
-    tensor_cores,
-    unread,
-)
+from ..analysis.kernels import element_type, main_kernel, tensor_cores
+from ..questions.kernel_tables import activity_table, kernel_args, kernel_count, parts_table
+from ..questions.shared import NO_TRACE, OTHER_SHAPE, matrix_unit, unread
 
 _ADVICE = ("Keep `scaled_dot_product_attention` as the one call, and let it fall back to this backend where flash cannot run; "
            "hold q, k and v in a 16-bit type, because the kernel computes in the type that it is given.")

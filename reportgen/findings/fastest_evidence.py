@@ -6,7 +6,7 @@ from ..analysis import published
 from ..analysis import SIX, RunFacts, VariantFacts
 from ..saying.tables import Code, Table, columns
 from ..saying.units import Ratio, Seconds
-from .bar_charts import time_bars
+from ..questions.bar_charts import time_bars
 from ..questions.model import Chart, Evidence, refusal
 from .pinning import OWN_OPS, own_op
 from .rankings import Quantity, deciding, interval, measured, quickest, time_of

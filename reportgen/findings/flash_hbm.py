@@ -24,7 +24,9 @@ from .bounds import (
 )
 from .counted_bytes import COUNTED, ON_THE_LINE, counted_args
 from .flash_hbm_evidence import evidence
-from .one_kernel import NO_TRACE, OTHER_SHAPE, kernel_args, main_kernel, other_workload, software, unread
+from ..analysis.kernels import main_kernel
+from ..questions.kernel_tables import kernel_args
+from ..questions.shared import NO_TRACE, OTHER_SHAPE, other_workload, software, unread
 
 HALF = 0.5
 SPILL = 0.1

@@ -9,7 +9,8 @@ from ..saying.tables import Table, columns
 from ..saying.units import Bytes, BytesPerSecond, FlopPerSecond, Percent, Ratio, Seconds
 from ..questions.model import Chart, Evidence
 from .bounds import AGREEMENT, ENOUGH, WORDS, Bound, bounds, limits_told, percent, requested, shares
-from .one_kernel import in_tf32, parts_table
+from ..analysis.kernels import in_tf32
+from ..questions.kernel_tables import parts_table
 
 NO_RATIO = {"fits-in-cache": "cache too large", "cache-unknown": "cache size unknown"}
 NO_RATIO_NOTE = f"*Cache too large*: the ratio to the operands means something only where these are {OPERANDS_BEYOND_CACHE} times the last-level cache or more; else a part may be found there."

@@ -7,9 +7,10 @@ from math import prod
 from ..analysis import published
 from ..analysis import FUSED, ActivityFacts, RunFacts
 from ..saying.units import Bytes, Count, Percent, Seconds, listed, plural
-from .bar_charts import number_bars
+from ..questions.bar_charts import number_bars
 from ..questions.model import OTHER_WORKLOAD, Because, Case, Chart, Claim, Decision, Evidence, Finding, decide, not_measurable
-from .one_kernel import NO_TRACE, main_kernel, other_workload, software, unread
+from ..analysis.kernels import main_kernel
+from ..questions.shared import NO_TRACE, other_workload, software, unread
 from .residency import ABOUT, DEFAULT_LIMIT, NO_ARITHMETIC, achieved, check, kernels_table, steps_table
 
 _BECAUSE = (

@@ -8,10 +8,10 @@ from ..analysis import published
 from ..analysis import RunFacts, VariantFacts
 from ..saying.tables import Code, Table, columns
 from ..saying.units import Bytes, BytesPerSecond, Count, Percent, Seconds, difference
-from .bar_charts import time_bars
+from ..questions.bar_charts import time_bars
 from ..questions.model import Chart, Evidence
 from .masking import copied, hidden_copies, mask_ops, masking
-from .steps import stacked_roles
+from ..questions.steps import stacked_roles
 
 BOTH = ("naive", "naive_inplace")
 

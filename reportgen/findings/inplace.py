@@ -6,7 +6,7 @@ from ..analysis import RunFacts
 from ..saying.units import Bytes, Count, Seconds, listed, plural
 from ..questions.model import NOT_RECORDED, UNAVAILABLE, Because, Case, Decision, decide, missing_variant, not_measurable, not_recorded
 from .masking import mask_ops
-from .one_kernel import OTHER_SHAPE, other_workload, software
+from ..questions.shared import OTHER_SHAPE, other_workload, software
 
 BOTH = ("naive", "naive_inplace")
 IN_PLACE = ("Where no gradient is needed (`torch.inference_mode()`, `torch.no_grad()`), write `scores.masked_fill_(mask, float(\"-inf\"))`. "

@@ -8,7 +8,7 @@ from typing import Sequence
 from ..analysis import published
 from ..analysis import ActivityFacts, RunFacts
 from ..saying.units import listed, plural
-from .one_kernel import kernels
+from ..analysis.kernels import kernels
 
 LIBRARY_APIS = {"cudnn": published.of("sdpa_cudnn", "launch_api"), "others": published.of("sdpa_flash", "launch_api")}
 """The calls that the claim names, as the article gives them."""

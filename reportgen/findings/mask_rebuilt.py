@@ -21,8 +21,8 @@ from ..questions.model import (
     not_measurable,
     not_recorded,
 )
-from .one_kernel import OTHER_SHAPE, other_workload, software
-from .steps import total
+from ..questions.shared import OTHER_SHAPE, other_workload, software
+from ..questions.steps import total
 
 _ADVICE = ("Use `is_causal=True` with a fused backend, which compares indices inside the kernel and builds no mask at all. "
            "Only if you are bound to math, build the mask once, keep it as a buffer of your module, and hand it over: an explicit mask rules flash out on a GPU.")

@@ -23,8 +23,9 @@ from ..questions.model import (
     not_recorded,
 )
 from .bounds import matmul_ceilings
-from .one_kernel import NO_TRACE, OTHER_SHAPE, matrix_unit, other_workload, software, tensor_cores, tf32_setting, unread
-from .steps import share, total
+from ..analysis.kernels import matmuls, tensor_cores, tf32_setting
+from ..questions.shared import NO_TRACE, OTHER_SHAPE, matrix_unit, other_workload, software, unread
+from ..questions.steps import share, total
 
 PAIR = ("naive_inplace", "sdpa_math")
 
@@ -80,10 +81,6 @@ CORES_CASES: dict[str, Case] = {
     "no-matmul": not_measurable("Not measurable: the trace of {missing} shows no matmul."),
     "unknown": not_measurable("Not measurable: nothing tells whether {unknown} uses {unit}: its name does not say, and no counters were recorded."),
 }
-
-
-def matmuls(variant: VariantFacts) -> tuple[ActivityFacts, ...]:
-    return tuple(a for a in variant.activities if a.role == "matmul" and a.kind == "kernel")
 
 
 def cores_rule(facts: RunFacts) -> Decision:

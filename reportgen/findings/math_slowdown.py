@@ -8,7 +8,7 @@ from ..numbers.statistics import Estimate, compare, magnitude
 from ..saying.tables import Table, columns
 from ..saying.units import Count, Percent, Ratio, Seconds, listed, plural
 from ..run.workload import ARTICLE
-from .bar_charts import time_bars
+from ..questions.bar_charts import time_bars
 from ..questions.model import (
     NOT_RECORDED,
     OTHER_WORKLOAD,
@@ -24,8 +24,10 @@ from ..questions.model import (
     not_measurable,
     not_recorded,
 )
-from .one_kernel import NO_TRACE, OTHER_SHAPE, beside, other_workload, software, tf32_setting, unread
-from .steps import share, stacked_roles, steps_table, total
+from ..analysis.kernels import tf32_setting
+from ..questions.kernel_tables import beside
+from ..questions.shared import NO_TRACE, OTHER_SHAPE, other_workload, software, unread
+from ..questions.steps import share, stacked_roles, steps_table, total
 
 PAIR = ("naive_inplace", "sdpa_math")
 PUBLISHED_RATIO = f"{published.load()['math_slowdown']}×"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..analysis import RunFacts, VariantFacts
 from ..saying.units import listed, plural
 from ..questions.model import NOT_RECORDED, Because, Case, Decision, decide, not_measurable, not_recorded, refusal
-from .one_kernel import OTHER_SHAPE, other_workload, software
+from ..questions.shared import OTHER_SHAPE, other_workload, software
 
 OWN_OPS: dict[str, tuple[str, ...]] = {
     "sdpa_math": ("aten::_scaled_dot_product_attention_math",),

@@ -20,7 +20,7 @@ from ..questions.model import (
     not_measurable,
     not_recorded,
 )
-from .one_kernel import OTHER_SHAPE, other_workload, software
+from ..questions.shared import OTHER_SHAPE, other_workload, software
 
 _ADVICE = "Write down what you expect before you open a trace of your own: how many activities, in which order, which one takes longest. Then look only at the lines that differ."
 

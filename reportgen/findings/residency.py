@@ -12,7 +12,7 @@ from ..analysis.counters import OCCUPANCY_POINTS, occupancy_disagrees
 from ..saying.tables import Code, Table, columns
 from ..saying.units import Bytes, Count, Percent, listed
 from ..questions.model import Case, not_measurable
-from .one_kernel import kernels
+from ..analysis.kernels import kernels
 
 DEFAULT_LIMIT = DEFAULT_SHARED_MEMORY
 """Bytes of shared memory per block that CUDA allows without opting in. The profiler computes its occupancy

@@ -24,8 +24,9 @@ from ..questions.model import (
     not_recorded,
     refusal,
 )
-from .one_kernel import OTHER_SHAPE, other_workload, software, tf32_setting
-from .steps import share, total
+from ..analysis.kernels import tf32_setting
+from ..questions.shared import OTHER_SHAPE, other_workload, software
+from ..questions.steps import share, total
 
 SAFE_OP = "aten::_safe_softmax"
 SOFTMAX_OP = "aten::_softmax"

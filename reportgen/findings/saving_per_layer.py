@@ -24,7 +24,7 @@ from ..questions.model import (
     not_recorded,
 )
 from .masking import hidden_copies
-from .one_kernel import OTHER_SHAPE, other_workload, unread
+from ..questions.shared import OTHER_SHAPE, other_workload, unread
 
 PAIR = ("naive", "naive_inplace")
 

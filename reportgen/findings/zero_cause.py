@@ -15,7 +15,8 @@ from ..saying.tables import code
 from ..saying.units import Bytes, Percent, listed
 from ..questions.model import Because, Case, Decision, decide, not_measurable
 from .launches import is_driver_call, is_runtime_call
-from .one_kernel import NO_TRACE, kernels, main_kernel, software, unread
+from ..analysis.kernels import kernels, main_kernel
+from ..questions.shared import NO_TRACE, software, unread
 from .residency import DEFAULT_LIMIT, fills
 
 _ADVICE = ("When the profiler shows 0 %, look at the kernel's shared memory first: above 49,152 B the field means nothing, whatever launched the kernel. "

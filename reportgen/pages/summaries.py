@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..analysis import published
-from ..analysis import FUSED, ActivityFacts, RunFacts, State, VariantFacts
+from ..analysis import FUSED, RunFacts, State, VariantFacts
+from ..analysis.kernels import main_kernel
 from ..numbers.statistics import Estimate, compare
 from ..saying.tables import Link, Table, columns
 from ..saying.units import MISSING, Count, Percent, Ratio, Seconds, extent, listed
@@ -82,12 +83,6 @@ def cpu_bill(facts: RunFacts) -> Table:
                          "#GPU time (µs)", "#Wall time (µs)"),
                  tuple(rows), "What one call costs the CPU: in steady state without a profiler, under the profiler (the article's quantity), and on the first call.",
                  why_nots(facts)), NOTHING_IN)
-
-
-def main_kernel(variant: VariantFacts | None) -> ActivityFacts | None:
-    """The kernel that takes most of the variant's GPU time."""
-    kernels = [a for a in variant.activities if a.kind == "kernel"] if variant else []
-    return max(kernels, key=lambda a: a.duration, default=None)
 
 
 def occupancy_steps(facts: RunFacts, names: tuple[str, ...] = SHOWN_OCCUPANCY) -> tuple[Table, ...]:

@@ -9,7 +9,7 @@ from ..analysis import FUSED, RunFacts, VariantFacts
 from ..analysis.traffic import Best, best, forward_traffic, forward_work, needed_flop, why_no_ratio
 from ..questions.model import Chart, Evidence
 from ..findings.bounds import ENOUGH, WORDS, Limit, bounds, limits_told, percent as share_text, shares
-from ..findings.one_kernel import in_tf32, main_kernel, tensor_cores
+from ..analysis.kernels import main_kernel, tensor_cores, uses_tf32
 from ..findings.residency import achieved
 from ..saying.tables import Table, columns
 from ..saying.units import Bytes, BytesPerSecond, Flop, FlopPerSecond, Percent, Ratio, Seconds, listed
@@ -176,20 +176,16 @@ def _table(facts: RunFacts, shown: list[VariantFacts], floor: Best) -> Table:
     for variant in shown:
         seconds, traffic, kernel = time(variant) or 0.0, forward_traffic(variant), main_kernel(variant)
         on_cores = kernel is not None and any(a.role == "matmul" and tensor_cores(a) == "no" for a in variant.activities)
-        matmul = ceilings.fp32_flop_per_s if on_cores else None if _uses_tf32(variant) or _other_type(variant) else ceilings.matmul_flop_per_s
+        matmul = ceilings.fp32_flop_per_s if on_cores else None if uses_tf32(variant) or _other_type(variant) else ceilings.matmul_flop_per_s
         work = forward_work(variant)
         rows.append((variant.title, Seconds(seconds).us(), Ratio(seconds / floor.time), percent(traffic.total / seconds if traffic else None, ceilings.copy_bytes_per_s),
                      percent(needed_flop(facts) / seconds, matmul), percent(work.flop / seconds if work else None, matmul), achieved(kernel), _bound(facts, variant)))
     notes = (f"Best here: {Seconds(floor.time)}, the larger of {Seconds(floor.by_bytes)} for the operands at the copy ceiling and {Seconds(floor.by_flop)} for the pairs that count at the matmul ceiling.",
              "The matmul ceiling is that of the unit that does the products: Tensor Cores in the workload's type, or FP32 on CUDA cores.",
              "Occupancy is the longest kernel's, on average while it ran.",
-             *(("No matmul of this run was measured in TF32, so a variant that uses it has no share of a matmul ceiling.",) if any(map(_uses_tf32, shown)) else ()))
+             *(("No matmul of this run was measured in TF32, so a variant that uses it has no share of a matmul ceiling.",) if any(map(uses_tf32, shown)) else ()))
     return Table(columns("Variant", "#GPU time (µs)", "#÷ the best here", "#Of the copy ceiling (counted bytes)", "#Of the matmul ceiling (pairs that count)", "#Of the matmul ceiling (work done)",
                          "#Occupancy achieved", "Largest share of its time"), tuple(rows), "How much of each limit every variant uses.", notes)
-
-
-def _uses_tf32(variant: VariantFacts) -> bool:
-    return any(a.kind == "kernel" and in_tf32(a) for a in variant.activities)
 
 
 def _other_type(variant: VariantFacts) -> bool:
@@ -218,7 +214,7 @@ def _peaks(facts: RunFacts, shown: list[VariantFacts]) -> tuple[Table, ...]:
         seconds, traffic, work = time(variant) or 0.0, forward_traffic(variant), forward_work(variant)
         on_cores = any(a.role == "matmul" and tensor_cores(a) == "no" for a in variant.activities)
         done = work.flop / seconds if work else None
-        rows.append((variant.title, percent(traffic.total / seconds if traffic else None, peaks.memory_bytes_per_s), None if on_cores or _uses_tf32(variant) else percent(done, peaks.matmul_flop_per_s),
+        rows.append((variant.title, percent(traffic.total / seconds if traffic else None, peaks.memory_bytes_per_s), None if on_cores or uses_tf32(variant) else percent(done, peaks.matmul_flop_per_s),
                      percent(done, peaks.fp32_flop_per_s) if on_cores else None))
     notes = (f"{peaks.source}: {BytesPerSecond(peaks.memory_bytes_per_s)}, {FlopPerSecond(peaks.matmul_flop_per_s)} on Tensor Cores in 16 bits, {FlopPerSecond(peaks.fp32_flop_per_s)} in FP32.",)
     return (Table(columns("What", "#Memory", "#Tensor Cores", "#FP32 on CUDA cores"), tuple(rows), "Shares of the datasheet's peaks.", notes),)

@@ -9,7 +9,7 @@ from ..analysis import ActivityFacts, RunFacts, VariantFacts
 from ..analysis.traffic import MULTIPLIES, activity_traffic, activity_work, forward_traffic
 from ..questions.model import Chart, Evidence
 from ..findings.bounds import requested
-from ..findings.one_kernel import in_tf32, tensor_cores
+from ..analysis.kernels import matmuls, tensor_cores, uses_tf32
 from ..saying.tables import Table, columns
 from ..saying.units import Bytes, BytesPerSecond, Flop, FlopPerSecond, Percent, listed, significant
 from .base import Answer, Because, Decision, Question, Reading, decide, ran, time
@@ -53,8 +53,8 @@ def points(facts: RunFacts) -> list[Point]:
     """Every variant, then the matmuls of those that have other steps beside them; nothing without ceilings."""
     counted = is_counted(facts)
     whole = [_point(facts, v.title, v, v.activities, time(v), counted) for v in ran(facts)]
-    parts = [_point(facts, f"{v.title}: its matmuls", v, matmuls, sum(a.duration for a in matmuls), counted)
-             for v in ran(facts) if (matmuls := [a for a in v.activities if a.role == "matmul" and a.kind == "kernel"])]
+    parts = [_point(facts, f"{v.title}: its matmuls", v, products, sum(a.duration for a in products), counted)
+             for v in ran(facts) if (products := matmuls(v))]
     return [point for point in (*whole, *parts) if point]
 
 
@@ -137,7 +137,7 @@ def roof_rule(facts: RunFacts) -> Decision:
     other = ceilings.fp32_flop_per_s / ceilings.copy_bytes_per_s if ceilings.fp32_flop_per_s and cores else None
     return decide("placed", ridge=significant(ridge), flop_ceiling=FlopPerSecond(ceilings.matmul_flop_per_s), copy_ceiling=BytesPerSecond(ceilings.copy_bytes_per_s),
                   left=_placed(left), right=_placed(right), other_ridge=other and significant(other), on_cores=_placed(cores), modelled=not is_counted(facts),
-                  tf32=listed([p.title for p in whole if any(a.kind == "kernel" and in_tf32(a) for a in facts.variants[p.variant].activities)]),
+                  tf32=listed([p.title for p in whole if uses_tf32(facts.variants[p.variant])]),
                   absent=listed([v.title for v in ran(facts) if v.id not in {p.variant for p in whole}]))
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ..analysis import FUSED, RunFacts, VariantFacts
 from ..analysis.traffic import needed_flop, tensor_core_flop
-from ..findings.bar_charts import number_bars
+from ..questions.bar_charts import number_bars
 from ..questions.model import Chart, Evidence
-from ..findings.one_kernel import main_kernel
+from ..analysis.kernels import main_kernel
 from ..analysis.patterns.tiles import Tile, tile, tiled_flop
 from ..saying.tables import Table, columns
 from ..saying.units import Count, Flop, Percent, Ratio, Seconds, listed

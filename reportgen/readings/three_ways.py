@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from ..analysis import ActivityFacts, RunFacts
 from ..analysis.counters import OCCUPANCY_POINTS, occupancy_disagrees
-from ..findings.bar_charts import number_bars
+from ..questions.bar_charts import number_bars
 from ..questions.model import Chart, Evidence
 from ..findings.bounds import WORTH_NAMING
-from ..findings.one_kernel import kernels, main_kernel
+from ..analysis.kernels import kernels, main_kernel
 from ..findings.residency import DEFAULT_LIMIT, kernels_table
 from ..hardware.occupancy import AGREEMENT
 from ..saying.tables import Table, code

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..hardware import peaks as device
 from ..analysis import ActivityFacts, RunFacts, VariantFacts
 from ..analysis.traffic import Traffic, activity_traffic, dram_bytes, forward_traffic, operand_ratio, why_no_ratio
-from ..findings.bar_charts import number_bars
+from ..questions.bar_charts import number_bars
 from ..questions.model import Chart, Evidence
 from ..findings.bounds import apart, requested
 from ..findings.flash_hbm_evidence import NO_RATIO, NO_RATIO_NOTE

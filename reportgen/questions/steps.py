@@ -7,7 +7,7 @@ from typing import Sequence
 from ..analysis import ActivityFacts, VariantFacts
 from ..saying.tables import Code, Table, columns
 from ..saying.units import Bytes, Count, Percent, Seconds
-from ..questions.model import Chart
+from .model import Chart
 
 
 def share(part: float, whole: float) -> Percent:

@@ -7,7 +7,7 @@ from typing import Sequence
 from ..analysis import VariantFacts
 from ..numbers.statistics import Estimate
 from ..saying.units import Seconds
-from ..questions.model import Chart
+from .model import Chart
 
 
 def time_bars(name: str, shown: Sequence[tuple[VariantFacts, Estimate | None]], what: str, caption: str,
