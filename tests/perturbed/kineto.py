@@ -101,6 +101,25 @@ def drop_op(trace: Document, *names: str) -> None:
     trace["traceEvents"] = [event for event in trace["traceEvents"] if not (event.get("cat") == "cpu_op" and event["name"] in names)]
 
 
+def cut(trace: Document, names: Iterable[str], outside: str | None = None) -> None:
+    """Takes out whole ops of these names: what is inside them, and what they launched. `outside`: not those inside this op."""
+    ops = events(trace, "cpu_op")
+    kept = [(op["ts"], op["ts"] + op["dur"]) for op in ops if op["name"] == outside]
+    spans = [(op["ts"], op["ts"] + op["dur"]) for op in ops if op["name"] in tuple(names) and not any(begin <= op["ts"] < end for begin, end in kept)]
+
+    def within(event: Event) -> bool:
+        return any(begin <= event["ts"] <= end for begin, end in spans)
+
+    gone = {event["args"].get("correlation") for event in events(trace, *_CALLS) if within(event)}
+    drop(trace, lambda event: event["args"]["correlation"] in gone)
+    trace["traceEvents"] = [event for event in trace["traceEvents"] if not (event.get("cat") == "cpu_op" and within(event))]
+
+
+def lose(trace: Document, which: Callable[[Event], bool]) -> None:
+    """Takes out activities and leaves the host calls that launched them: the profiler dropped the records."""
+    trace["traceEvents"] = [event for event in trace["traceEvents"] if not (event.get("cat") in _GPU and which(event))]
+
+
 def repeat(trace: Document, which: Callable[[Event], bool], **fields: Any) -> int:
     """Each such activity is followed by another one, launched right after it; fields: what the second has otherwise.
 

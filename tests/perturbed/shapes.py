@@ -18,11 +18,13 @@ def workload(run: dict[str, Any], traces: Traces, name: str, **sizes: Any) -> No
         if entry["peak_memory_bytes"] is not None:
             small = variant in ("sdpa_efficient", "sdpa_flash", "sdpa_cudnn")
             entry["peak_memory_bytes"] = int(entry["peak_memory_bytes"] * (operands if small else scores))
+    flop = scores * after["head_dim"] / before["head_dim"]
     if scores == 1 == operands:
         return
     for kernels in run["counters"]["variants"].values() if run["counters"] else ():
         for kernel in kernels:
-            kernel["metrics"] = {metric: int(value * scores) if "bytes" in metric or "ops_path" in metric else value for metric, value in kernel["metrics"].items()}
+            kernel["metrics"] = {metric: value if value is None else int(value * flop) if "ops_path" in metric else int(value * scores) if "bytes" in metric else value
+                                 for metric, value in kernel["metrics"].items()}
     for variant in traces:
         for event in kineto.events(traces[variant], "gpu_memcpy"):
             event["args"]["bytes"] = int(event["args"]["bytes"] * scores)
