@@ -9,17 +9,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from ..run import device_slug
 from . import libraries, nvml, operands
 
-STOCK_MEMORY_GIB = {
-    "NVIDIA GeForce RTX 3050": 8,
-    "NVIDIA GeForce RTX 3060": 12,
-    "NVIDIA GeForce RTX 3080": 10,
-    "NVIDIA GeForce RTX 4060 Ti": 8,
-    "NVIDIA GeForce RTX 5060 Ti": 16,
-    "NVIDIA H20": 96,
-}
-"""Products sold under one name with several memory sizes, and the size that the slug leaves out."""
 WATCHED_VARIABLES = (
     "CUDA_LAUNCH_BLOCKING",
     "CUDA_MODULE_LOADING",
@@ -50,18 +42,18 @@ def _gpu(device: str, seen: dict[str, Any]) -> dict[str, Any]:
     import torch
 
     properties = torch.cuda.get_device_properties(device)
-    rocm = bool(torch.version.hip)
-    name, mig = mig_profile(properties.name) if not rocm else (properties.name, None)
+    kind = "rocm" if torch.version.hip else "cuda"
+    gfx = str(getattr(properties, "gcnArchName", "")).split(":")[0] or None if kind == "rocm" else None
+    capability = None if kind == "rocm" else f"{properties.major}.{properties.minor}"
+    given, mig = mig_profile(properties.name) if kind == "cuda" else (properties.name, None)
     power = {key: seen[key] if not mig else None for key in ("power_limit_watts", "default_power_limit_watts")}
+    known = {"compute_capability": capability, "gfx": gfx, "sm_count": properties.multi_processor_count, "memory_bytes": properties.total_memory, **power}
     return {
-        "kind": "rocm" if rocm else "cuda",
-        "name": name,
-        "slug": slug(name, memory_bytes=properties.total_memory, mig=mig, **power),
-        "compute_capability": None if rocm else f"{properties.major}.{properties.minor}",
-        "sm_count": properties.multi_processor_count,
-        "memory_bytes": properties.total_memory,
+        "kind": kind,
+        "name": plain_name(given, gfx or capability),
+        "slug": device_slug.gpu_slug(given, kind, mig=mig, **known),
+        **known,
         "l2_cache_bytes": last_level_cache(device),
-        **power,
         "mig_profile": mig,
         "ecc": seen["ecc"],
     }
@@ -69,7 +61,7 @@ def _gpu(device: str, seen: dict[str, Any]) -> dict[str, Any]:
 
 def _cpu() -> dict[str, Any]:
     name = cpu_name()
-    return {"kind": "cpu", "name": name, "slug": cpu_slug(name), "memory_bytes": _host_memory(), "l2_cache_bytes": last_level_cache("cpu")}
+    return {"kind": "cpu", "name": name, "slug": device_slug.cpu_slug(name), "memory_bytes": _host_memory(), "l2_cache_bytes": last_level_cache("cpu")}
 
 
 def mig_profile(name: str) -> tuple[str, str | None]:
@@ -82,46 +74,10 @@ def mig_profile(name: str) -> tuple[str, str | None]:
     return (match[1], match[2]) if match else (name, None)
 
 
-def slug(
-    name: str,
-    *,
-    memory_bytes: int | None = None,
-    power_limit_watts: float | None = None,
-    default_power_limit_watts: float | None = None,
-    mig: str | None = None,
-) -> str:
-    """The device's place below `docs/runs/`: its name, and what is not stock.
-
-    Memory is named only for a product that is sold with several sizes, when it is not the usual
-    one; the power limit when it is more than 1 W from the default; a MIG profile always.
-
-    >>> slug("NVIDIA H200", power_limit_watts=600, default_power_limit_watts=700)
-    'nvidia-h200-600w'
-    """
-    parts = [_words(name)]
-    gib = None if memory_bytes is None else round(memory_bytes / 2**30)
-    stock = STOCK_MEMORY_GIB.get(name)
-    if mig is None and gib is not None and stock is not None and abs(gib - stock) > 1:
-        parts.append(f"{gib}gb")
-    if power_limit_watts is not None and default_power_limit_watts is not None and abs(power_limit_watts - default_power_limit_watts) > 1:
-        parts.append(f"{round(power_limit_watts)}w")
-    if mig is not None:
-        parts.append(f"mig-{_words(mig)}")
-    return "-".join(parts)
-
-
-def cpu_slug(name: str) -> str:
-    """`cpu-` and the processor's name without trade marks, clock and core count.
-
-    >>> cpu_slug("Intel(R) Xeon(R) Platinum 8480C CPU @ 2.00GHz"), cpu_slug("AMD EPYC 9654 96-Core Processor")
-    ('cpu-intel-xeon-platinum-8480c', 'cpu-amd-epyc-9654')
-    """
-    plain = re.sub(r"\((?:R|TM|C)\)|\bCPU\b|@.*$|\b\d+-Core\b|\bProcessor\b|\bwith\b.*$", " ", name, flags=re.IGNORECASE)
-    return f"cpu-{_words(plain) or 'unknown'}"
-
-
-def _words(text: str) -> str:
-    return re.sub(r"[^a-z0-9.]+", "-", text.lower()).strip("-.")
+def plain_name(name: str, architecture: str | None) -> str:
+    """A device's name in one line of printable characters; where the driver gives none, `unnamed GPU (gfx942)`."""
+    shown = " ".join("".join(character if character.isprintable() else " " for character in name).split())
+    return shown or (f"unnamed GPU ({architecture})" if architecture else "unnamed GPU")
 
 
 def cpu_name() -> str:

@@ -17,6 +17,7 @@ from typing import Any, NoReturn, Sequence
 from .. import __version__
 from ..errors import ReportError, Told
 from .interruption import INTERRUPTED, Stages
+from ..run import names
 from ..run.layout import Layout
 from ..saying.units import plural
 from ..run.workload import ARTICLE, PRESETS, SIZES, altered
@@ -135,8 +136,8 @@ def checked_label(label: str | None) -> str | None:
     Raises:
         ReportError: it can not.
     """
-    if label and not all(c.isascii() and (c.isalnum() or c in "._-") for c in label):
-        raise ReportError(f"the label {label!r} cannot be part of a folder's name", cure="use letters, digits, dots, dashes and underscores")
+    if label and not names.fits(label):
+        raise ReportError(f"the label {label!r} cannot be part of a folder's name", cure=f"use {names.WORDS}")
     return label or None
 
 
@@ -153,6 +154,7 @@ def _profile(chosen: argparse.Namespace, layout: Layout, stages: Stages) -> int:
     sizes, label = own_sizes(chosen), _label(chosen)
     from .. import run
     from ..capture import progress, session
+    from ..run import device_slug
 
     request = session.CaptureRequest(device=chosen.device, workload=PRESETS[chosen.workload] if chosen.workload else None, sizes=sizes, label=label,
                                      variants=tuple(chosen.variants) if chosen.variants else None,
@@ -163,6 +165,7 @@ def _profile(chosen: argparse.Namespace, layout: Layout, stages: Stages) -> int:
     finally:
         shown.end()
     recorded = data["device"]["kind"] != "cpu" and not chosen.no_record and not chosen.quick and not chosen.into
+    data["device"]["slug"] = device_slug.distinct(data["device"], layout.recorded_devices())
     folder = run.save(data, traces, chosen.into or (layout.recorded if recorded else layout.live))
     if not chosen.for_report:
         stages.at(f"the run is saved in {folder}")

@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 from typing import Mapping
 
+from ..run import names
 from ..run.noise import NOISE_FILE
 from ..run import RUN_FILE, Run
 from .site import MARKER, SVG_MARKER
@@ -21,7 +22,7 @@ def as_bytes(content: str | bytes) -> bytes:
 def write(files: Mapping[str, str | bytes], out: Path) -> None:
     """Writes what changed and removes generated files that no run renders to any more."""
     for name, content in files.items():
-        target = out / name
+        target = names.below(out, out / name)
         data = as_bytes(content)
         if not target.is_file() or target.read_bytes() != data:
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -53,7 +54,7 @@ def _prune(folder: Path, top: Path) -> None:
 def copy_evidence(runs: Mapping[str, Run], out: Path) -> None:
     """Puts each run's `run.json` and traces below `out/runs/`, where they are not there already."""
     for slot, run in runs.items():
-        target = out / "runs" / slot
+        target = names.below(out, out / "runs" / slot)
         if target.resolve() == run.path.resolve():
             continue
         target.mkdir(parents=True, exist_ok=True)

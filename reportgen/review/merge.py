@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal, Sequence
 
 from .. import analysis as facts_room, run as run_room
-from ..run import noise as noise_room, slots
+from ..run import device_slug, noise as noise_room, slots
 from .diff import trees
 from ..errors import ReportError
 
@@ -60,6 +60,8 @@ def survey(folders: Sequence[Path], runs_root: Path, accept: bool = False) -> li
         first = incoming.setdefault(run.slot, one)
         if first is not one and not trees.equal(first.folder, folder):
             problems.append(f"{folder}: another run of {run.slot} than {first.folder}")
+        elif one.state == "other" and (other := _another_gpu(run, runs_root / run.slot)):
+            problems.append(f"{folder}: another GPU than the one in {run.slot} has that name ({other})")
         elif one.state == "other" and not accept:
             problems.append(f"{folder}: would replace a different run of {run.slot}")
     if problems:
@@ -70,8 +72,18 @@ def survey(folders: Sequence[Path], runs_root: Path, accept: bool = False) -> li
 def _cure(problems: Sequence[str]) -> str:
     """What to do about these problems."""
     cures = {"damaged": "fetch damaged runs again", "another run": "give one run per slot (`LABEL=` keeps a second one)",
-             "would replace": "look at `python -m reportgen diff SLOT RUN`, then give --accept to replace"}
+             "another GPU": "record it in this checkout, where it gets a place of its own, or with a LABEL",
+            "would replace": "look at `python -m reportgen diff SLOT RUN`, then give --accept to replace"}
     return "; ".join(cure for sign, cure in cures.items() if any(f": {sign}" in problem for problem in problems))
+
+
+def _another_gpu(run: run_room.Run, target: Path) -> str | None:
+    """What tells the run's GPU from the recorded one of the same name; `None` if nothing does, or the recorded run cannot be read."""
+    try:
+        recorded = run_room.load(target)
+    except ReportError:
+        return None
+    return ", ".join(device_slug.differing(asdict(run.device), asdict(recorded.device))) or None
 
 
 def _state(folder: Path, target: Path) -> Literal["new", "same", "other"]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Sequence
+from typing import Any, Sequence
 
 from .. import run
 from ..errors import ReportError
@@ -53,26 +53,21 @@ class Layout:
         """Every recorded run, in slot order."""
         return [run.load(folder) for folder in run.discover(self.recorded)]
 
+    def recorded_devices(self) -> list[dict[str, Any]]:
+        """The fields of every recorded run's `DeviceRecord`; a run that cannot be read is left out."""
+        return [asdict(recorded.device) for recorded in _readable(self.recorded)]
+
     def with_live(self, folder: Path | None = None) -> list[Run]:
         """The recorded runs and every live one, in slot order.
 
         The fresh live run in `folder` stands in for a recorded run of its slot; an earlier one does
         not, nor does one that cannot be read.
         """
-        runs = {live.slot: live for live in self._live_runs()} | {recorded.slot: recorded for recorded in self.recorded_runs()}
+        runs = {live.slot: live for live in _readable(self.live)} | {recorded.slot: recorded for recorded in self.recorded_runs()}
         if folder:
             fresh = run.load(folder)
             runs[fresh.slot] = fresh
         return [runs[slot] for slot in sorted(runs)]
-
-    def _live_runs(self) -> list[Run]:
-        found = []
-        for folder in run.discover(self.live):
-            try:
-                found.append(run.load(folder))
-            except ReportError:
-                continue  # a leftover of another version; it is nobody's evidence
-        return found
 
     def featured(self, runs: Sequence[Run], otherwise: str | None = None) -> str:
         """The slot that index and README show: the one that FEATURED names, else `otherwise`, else the first.
@@ -111,3 +106,14 @@ class Layout:
         slots = [f"{folder.parent.name}/{folder.name}" for root in (self.recorded, self.live) for folder in run.discover(root)]
         raise ReportError("there is no such run", where=name,
                           cure=f"name one of: {', '.join(slots)}" if slots else "record one with `make profile`")
+
+
+def _readable(root: Path) -> list[Run]:
+    """The runs below `root` without those that cannot be read: what another version has left is nobody's evidence."""
+    found = []
+    for folder in run.discover(root):
+        try:
+            found.append(run.load(folder))
+        except ReportError:
+            continue
+    return found

@@ -8,6 +8,7 @@ from typing import Any, Mapping
 
 from ..numbers import quantities
 from ..numbers.statistics import Estimate
+from . import names
 from .workload import Workload
 
 SCHEMA_VERSION = 1
@@ -21,9 +22,12 @@ class DeviceRecord:
     """The device as the run saw it.
 
     kind: `cuda`, `rocm` or `cpu`
+    name: as the driver gives it; in words where it gives none
+    slug: the folder below `docs/runs/` (see `device_slug`)
     compute_capability: `9.0`; `None` on a CPU and on ROCm
+    gfx: ROCm's name of the architecture (`gfx942`), else `None`
     memory_bytes, l2_cache_bytes: bytes; on a CPU the last-level cache, where known
-    power_limit_watts, default_power_limit_watts: W, from NVML
+    power_limit_watts, default_power_limit_watts: W, from NVML: the limit that is set, not the one enforced at the moment
     mig_profile: `1g.18gb`, or `None` where MIG is off
     """
 
@@ -38,6 +42,7 @@ class DeviceRecord:
     default_power_limit_watts: float | None = None
     mig_profile: str | None = None
     ecc: bool | None = None
+    gfx: str | None = None
 
 
 @dataclass(frozen=True)
@@ -156,4 +161,5 @@ class Run:
 
 
 def slot_name(device_slug: str, workload_name: str, label: str | None) -> str:
-    return f"{device_slug}/{workload_name}{f'+{label}' if label else ''}"
+    """A run's place below `docs/runs/`. Raises `RunInvalid` for a name that is no folder's (see `names`)."""
+    return names.slot(device_slug, workload_name, label)

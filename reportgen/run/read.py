@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import RunInvalid
+from . import names
 from .workload import Workload
 from .model import QUANTITIES, RUN_FILE, SCHEMA_VERSION, STATUSES, Ceilings, DeviceRecord, MaskedRow, Run, Training, VariantRun
 from .types import checked, each, estimate
@@ -48,6 +49,7 @@ def from_json(data: dict[str, Any], folder: Path) -> Run:
     where = str(folder / RUN_FILE)
     try:
         checked(Run, data, "", may_be_null=("clocks", "probes", "phases"))
+        _names(data)
         variants = {key: _variant(key, entry, folder) for key, entry in data["variants"].items()}
         return Run(
             path=folder,
@@ -72,6 +74,19 @@ def from_json(data: dict[str, Any], folder: Path) -> Run:
         raise RunInvalid(f"field {error} is missing", where=where, cure="restore the file from version control, or record the run again") from None
     except (TypeError, ValueError, AttributeError) as error:
         raise RunInvalid(f"a field has the wrong form ({error})", where=where, cure="restore the file from version control, or record the run again") from None
+
+
+def _names(data: dict[str, Any]) -> None:
+    """Nothing of a run becomes a path that is not a plain name; what is no text at all is named by its type's check.
+
+    Raises:
+        ValueError: something is not.
+    """
+    traces = {key: entry.get("trace") if isinstance(entry, dict) else None for key, entry in data["variants"].items()}
+    device, workload = checked(DeviceRecord, data["device"], "device."), checked(Workload, data["workload"], "workload.")
+    found = names.problems(device["slug"], workload["name"], data["label"], traces)
+    if found:
+        raise ValueError(found[0])
 
 
 def _variant(key: str, entry: dict[str, Any], folder: Path) -> VariantRun:

@@ -7,7 +7,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from . import noise as noise_room
+from . import names, noise as noise_room
 from .. import run as run_room
 
 _TRACE = ".trace.json.gz"
@@ -32,7 +32,7 @@ def place(folder: Path, runs_root: Path) -> Path:
         RunInvalid: the run in `folder` cannot be read.
     """
     run = run_room.load(folder)
-    target = runs_root / run.slot
+    target = names.below(runs_root, runs_root / run.slot)
     target.parent.mkdir(parents=True, exist_ok=True)
     staging = Path(tempfile.mkdtemp(prefix=".placing-", dir=target.parent))
     try:

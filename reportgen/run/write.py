@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, Mapping
 
+from . import names
 from .model import RUN_FILE, slot_name
 from .read import load
 from .scrub import scrub, trim_trace
@@ -26,12 +27,12 @@ def save(data: dict[str, Any], traces: Mapping[str, dict[str, Any]], runs_root: 
         traces: variant id → Kineto trace as read from torch.
     """
     slot = slot_name(data["device"]["slug"], data["workload"]["name"], data["label"])
-    target = runs_root / slot
+    target = names.below(runs_root, runs_root / slot)
     target.parent.mkdir(parents=True, exist_ok=True)
     staging = Path(tempfile.mkdtemp(prefix=".recording-", dir=target.parent))
     try:
         for variant, trace in traces.items():
-            name = f"{variant}.trace.json.gz"
+            name = names.trace_file(variant)
             data["variants"][variant]["trace"] = name
             write_trace(staging / name, scrub(trim_trace(trace)))
         (staging / RUN_FILE).write_text(json.dumps(scrub(data), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -20,36 +20,17 @@ from reportgen.run.workload import PRESETS  # noqa: E402
 GIB = 2**30
 
 
-class TestSlug:
-    @pytest.mark.parametrize(("name", "extra", "slug"), [
-        ("NVIDIA H200", {}, "nvidia-h200"),
-        ("NVIDIA A100-SXM4-80GB", {"memory_bytes": 79 * GIB}, "nvidia-a100-sxm4-80gb"),
-        ("Tesla T4", {"power_limit_watts": 70.0, "default_power_limit_watts": 70.0}, "tesla-t4"),
-        ("NVIDIA H200", {"power_limit_watts": 600.0, "default_power_limit_watts": 700.0}, "nvidia-h200-600w"),
-        ("NVIDIA H200", {"power_limit_watts": 699.2, "default_power_limit_watts": 700.0}, "nvidia-h200"),
-        ("NVIDIA H200", {"power_limit_watts": 600.0, "default_power_limit_watts": None}, "nvidia-h200"),
-        ("NVIDIA H200", {"mig": "1g.18gb", "memory_bytes": 16 * GIB}, "nvidia-h200-mig-1g.18gb"),
-        ("NVIDIA GeForce RTX 4060 Ti", {"memory_bytes": int(7.7 * GIB)}, "nvidia-geforce-rtx-4060-ti"),
-        ("NVIDIA GeForce RTX 4060 Ti", {"memory_bytes": int(15.7 * GIB)}, "nvidia-geforce-rtx-4060-ti-16gb"),
-        ("AMD Instinct MI300X", {"memory_bytes": 192 * GIB}, "amd-instinct-mi300x"),
-    ])  # fmt: skip
-    def test_the_slug_names_what_is_not_stock(self, name: str, extra: dict[str, Any], slug: str) -> None:
-        assert environment.slug(name, **extra) == slug
-
-    @pytest.mark.parametrize(("name", "slug"), [
-        ("Intel(R) Xeon(R) Platinum 8480C CPU @ 2.00GHz", "cpu-intel-xeon-platinum-8480c"),
-        ("AMD EPYC 9654 96-Core Processor", "cpu-amd-epyc-9654"),
-        ("AMD Ryzen 9 7940HS w/ Radeon 780M Graphics", "cpu-amd-ryzen-9-7940hs-w-radeon-780m-graphics"),
-        ("Apple M3 Pro", "cpu-apple-m3-pro"),
-        ("Intel(R) Xeon(R) Processor", "cpu-intel-xeon"),
-        ("", "cpu-unknown"),
-    ])  # fmt: skip
-    def test_a_processors_slug_has_no_trade_marks_clock_or_core_count(self, name: str, slug: str) -> None:
-        assert environment.cpu_slug(name) == slug
-
+class TestNames:
     def test_a_mig_instance_is_the_product_and_its_profile(self) -> None:
         assert environment.mig_profile("NVIDIA A100-SXM4-40GB MIG 3g.20gb") == ("NVIDIA A100-SXM4-40GB", "3g.20gb")
         assert environment.mig_profile("NVIDIA A100-SXM4-40GB") == ("NVIDIA A100-SXM4-40GB", None)
+
+    @pytest.mark.parametrize(("given", "architecture", "shown"), [
+        ("NVIDIA H200", "9.0", "NVIDIA H200"), ("", "gfx942", "unnamed GPU (gfx942)"), (" \t", None, "unnamed GPU"),
+        ("NVIDIA\x00\n H200\u202e", "9.0", "NVIDIA H200"),
+    ])  # fmt: skip
+    def test_a_device_is_called_something_on_one_line(self, given: str, architecture: str | None, shown: str) -> None:
+        assert environment.plain_name(given, architecture) == shown
 
 
 class TestDescribe:

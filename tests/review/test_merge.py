@@ -143,3 +143,17 @@ def test_another_torch_than_the_lock_is_a_note_and_the_build_suffix_does_not_mat
     found = checks.extra(runs.parent, "2.13.0")
     assert len(found) == 1 and found[0].startswith(
         "note: recorded with torch 2.11.0+cu130: nvidia-h200/article. requirements/capture.txt has 2.13.0, ")
+
+
+def test_another_gpu_of_the_same_name_never_takes_the_place_of_the_recorded_one(tmp_path):
+    """Also not when asked to replace: 48 GB beside the recorded 140 GiB is another card, not another run."""
+    runs = tmp_path / "docs" / "runs"
+    there = record(runs, seed=1)
+    other = record(tmp_path / "other", seed=2, change=lambda data: data["device"].update(memory_bytes=48 * 2**30))
+    before = (there / "run.json").read_bytes()
+    for accept in (False, True):
+        with pytest.raises(ReportError) as caught:
+            merge.merge([other], runs, accept)
+        assert str(caught.value) == (f"nothing was merged\n  {other}: another GPU than the one in nvidia-h200/article has that name (48gb)\n"
+                                     "  what to do: record it in this checkout, where it gets a place of its own, or with a LABEL")
+    assert (there / "run.json").read_bytes() == before
