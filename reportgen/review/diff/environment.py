@@ -9,7 +9,7 @@ from ...run.noise import other_settings, other_software, switches
 from ...saying.units import Bytes
 from .model import EnvironmentChange
 
-_DEVICE = {"name": "device", "compute_capability": "compute capability", "sm_count": "SMs", "memory_bytes": "memory", "l2_cache_bytes": "last-level cache",
+_DEVICE = {"name": "device", "gfx": "architecture", "compute_capability": "compute capability", "sm_count": "SMs", "memory_bytes": "memory", "l2_cache_bytes": "last-level cache",
            "mig_profile": "MIG profile", "ecc": "ECC", "power_limit_watts": "power limit (W)"}
 _PROTOCOL = ("processes", "rounds", "start_method", "timer")
 _TOLERANCE_WATTS = 1.0
