@@ -9,6 +9,7 @@ from ..run import Run
 from ..saying.units import Count, Percent, Ratio, Seconds, listed, plural, significant
 from . import counters
 from .model import VariantFacts
+from .residency import occupancy_disagrees
 
 TIMER_AGREEMENT = 0.05
 CLOCK_AGREEMENT = 0.03
@@ -95,7 +96,7 @@ def _occupancy(variants: Mapping[str, VariantFacts]) -> list[str]:
     found: dict[str, list[str]] = {}
     for variant in variants.values():
         for activity in variant.activities:
-            if counters.occupancy_disagrees(activity) and activity.counters and activity.occupancy:
+            if occupancy_disagrees(activity) and activity.counters and activity.occupancy:
                 worked_out, counted = Percent(activity.occupancy.theoretical), Percent(activity.counters.theoretical_pct or 0.0)
                 titles = found.setdefault(f"The occupancy of `{activity.short}` works out at {worked_out} from its launch here, and at {counted} in Nsight Compute", [])
                 if variant.title not in titles:

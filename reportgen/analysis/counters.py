@@ -18,8 +18,6 @@ _METRICS = {
 }
 _TENSOR = "sm__ops_path_tensor_src_"
 _SOURCES = {"bfloat16": "bf16", "float16": "fp16", "float32": "tf32"}
-OCCUPANCY_POINTS = 0.5
-"""Percentage points by which counted and worked-out theoretical occupancy may differ."""
 NOT_SEEN = "the counter tool saw no kernel of it"
 
 
@@ -52,12 +50,6 @@ def why_none(activities: Sequence[ActivityFacts], rows: Sequence[Mapping[str, An
     if not any(activity.kind == "kernel" for activity in activities):
         return None
     return mismatch(activities, rows) if rows else NOT_SEEN
-
-
-def occupancy_disagrees(activity: ActivityFacts) -> bool:
-    """Whether the counters' theoretical occupancy contradicts the one that the launch works out at."""
-    counted = activity.counters.theoretical_pct if activity.counters else None
-    return counted is not None and activity.occupancy is not None and abs(counted - activity.occupancy.theoretical) > OCCUPANCY_POINTS + 1e-6
 
 
 def _stem(name: str) -> str:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from ..analysis import published
-from ..analysis import SIX, ActivityFacts, RunFacts
-from ..analysis.counters import occupancy_disagrees
-from ..saying.units import Bytes, Percent, listed
-from ..questions.model import OTHER_WORKLOAD, Because, Case, Claim, Decision, Finding, decide, missing_variant, not_measurable
-from .cudnn_launch_evidence import evidence
-from .flash_occupancy import residency_args
-from .launches import LIBRARY_APIS, group_words, library_launches
+from ..analysis import SIX, ActivityFacts, RunFacts, published
 from ..analysis.kernels import main_kernel
+from ..analysis.launches import library_launches
+from ..analysis.residency import occupancy_disagrees, opted_in
+from ..hardware.occupancy import agree
+from ..questions.model import OTHER_WORKLOAD, Because, Case, Claim, Decision, Finding, decide, missing_variant, not_measurable
+from ..questions.residency import NO_ARITHMETIC, achieved, residency_args
 from ..questions.shared import NO_TRACE, OTHER_SHAPE, other_workload, software, unread
-from .residency import ABOUT, DEFAULT_LIMIT, NO_ARITHMETIC, achieved
+from ..saying.units import Bytes, Percent, listed
+from .cudnn_launch_evidence import evidence
+from .launches import LIBRARY_APIS, group_words, library
 from .zero_cause import CAUSE_CASES, cause_rule
 
 _LIBRARIES_ADVICE = "Do not tell libraries apart by their launch call, nor read a driver call as slow: tell them apart by the kernel's name."
@@ -54,7 +54,7 @@ def api_rule(facts: RunFacts) -> Decision:
     right = cudnn_apis == {LIBRARY_APIS["cudnn"]}
     args = {"software": software(facts, "torch", "cublas", "cudnn"), "other_workload": other_workload(facts),
             "cudnn": listed([f"`{api}`" for api in sorted(cudnn_apis)]), "others": f"`{LIBRARY_APIS['others']}`", "odd": group_words(odd),
-            "shared_by": listed(sorted({f"kernels of {group.library}" for group in others if group.api in cudnn_apis}))}
+            "shared_by": listed(sorted({f"kernels of {library(group)}" for group in others if group.api in cudnn_apis}))}
     if odd:
         return decide("others-too" if right else "both-otherwise", **args)
     if not right:
@@ -97,7 +97,7 @@ def zero_rule(facts: RunFacts) -> Decision:
     args = {"field": Percent(field), "raw": f"{field:g}", "software": software(facts, "torch", "cudnn"), "other_workload": other_workload(facts),
             "real": Percent(kernel.occupancy.theoretical) if kernel.occupancy else None,
             "and_achieved": f", and {achieved(kernel)} was counted on average while it ran" if achieved(kernel) is not None else "",
-            "small": Bytes(shared) if shared is not None and shared <= DEFAULT_LIMIT else None}
+            "small": Bytes(shared) if shared is not None and not opted_in(kernel) else None}
     if field < 0:
         return decide("unknown-device", **args)
     return decide("zero" if field == 0 else "above-zero", **args)
@@ -144,9 +144,9 @@ def real_rule(facts: RunFacts) -> Decision:
             "software": software(facts, "torch", "cudnn"), "other_workload": other_workload(facts), **_counted(kernel)}
     if occupancy_disagrees(kernel):
         return decide("disagrees", **args)
-    if other_workload(facts) is None and abs(value - claimed) > ABOUT:
+    if other_workload(facts) is None and not agree(value, claimed):
         return decide("other-value", **args)
-    if beside is not None and abs(value - beside) > ABOUT:
+    if beside is not None and not agree(value, beside):
         return decide("unlike-flash", **args)
     if other_workload(facts):
         return decide("other-workload", workload=facts.workload.describe())

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from ..analysis import SIX, RunFacts
-from ..saying.tables import Code, Table, columns
-from ..saying.units import Bytes, Count, Percent
+from ..analysis.kernels import main_kernel
+from ..analysis.launches import Launches, library_launches
+from ..analysis.witnesses import Fit, fit, telling
 from ..questions.bar_charts import number_bars
 from ..questions.model import Chart, Evidence
-from .launches import LIBRARY_APIS, Launches, library_launches
-from ..analysis.kernels import main_kernel
-from .residency import DEFAULT_LIMIT, steps_table
-from .zero_cause import Witness, witnesses
+from ..questions.residency import steps_table
+from ..saying.tables import Code, Table, columns
+from ..saying.units import Bytes, Count, Percent
+from .launches import LIBRARY_APIS, library
 
 
 def evidence(facts: RunFacts) -> Evidence:
@@ -21,8 +22,8 @@ def evidence(facts: RunFacts) -> Evidence:
 
 
 def _api_table(facts: RunFacts) -> tuple[Table, ...]:
-    of_six = {(group.library, group.api, group.variant_is_cudnn): len(group.kernels) for group in library_launches(facts, SIX)}
-    rows = tuple((group.library, Code(group.api), Count(of_six.get((group.library, group.api, group.variant_is_cudnn), 0)), Count(len(group.kernels)),
+    of_six = {_key(group): len(group.kernels) for group in library_launches(facts, SIX)}
+    rows = tuple((library(group), Code(group.api), Count(of_six.get(_key(group), 0)), Count(len(group.kernels)),
                   _range([k.shared_memory for k in group.kernels], Bytes), _range([k.profiler_occupancy for k in group.kernels], Percent)) for group in _groups(facts))
     if not rows:
         return ()
@@ -35,6 +36,10 @@ def _groups(facts: RunFacts) -> tuple[Launches, ...]:
     return library_launches(facts, tuple(facts.variants))
 
 
+def _key(group: Launches) -> tuple[str, str, bool]:
+    return library(group), group.api, group.variant_is_cudnn
+
+
 def _range(values: list, unit: type) -> str | None:
     known = [value for value in values if value is not None]
     if not known:
@@ -45,9 +50,8 @@ def _range(values: list, unit: type) -> str | None:
 
 def _witness_table(facts: RunFacts) -> tuple[Table, ...]:
     """One line for each kernel that could tell the two causes apart: driver-launched, above 48 KiB, or a probe."""
-    telling = [one for one in dict.fromkeys(witnesses(facts)) if one.probe or one.shared_memory > DEFAULT_LIMIT or not one.api.startswith("cuda")]
-    rows = tuple((Code(one.who), Code(one.api), Bytes(one.shared_memory), "yes" if one.shared_memory > DEFAULT_LIMIT else "no", Percent(one.field), _says(one))
-                 for one in telling)
+    rows = tuple((Code(one.who), Code(one.api), Bytes(one.shared_memory), "yes" if one.large else "no", Percent(one.field), _FITS[fit(one)])
+                 for one in telling(facts))
     if not rows:
         return ()
     return (Table(columns("Kernel", "Launched by", "#Shared memory", "Above 48 KiB", "#Profiler's occupancy", "Fits"), rows,
@@ -55,13 +59,13 @@ def _witness_table(facts: RunFacts) -> tuple[Table, ...]:
                   notes=("The driver call predicts 0 for every launch by `cuLaunchKernel…`. The 48 KiB rule predicts 0 for every kernel above 49,152 B.",)),)
 
 
-def _says(one: Witness) -> str:
-    """Which of the two explanations this kernel's reading fits."""
-    driver, large, zero = not one.api.startswith("cuda"), one.shared_memory > DEFAULT_LIMIT, one.field == 0
-    if zero and not large and not one.fills:
-        return "neither: its grid is too small to show anything"
-    fitting = [name for name, predicted in (("the driver call", driver), ("the 48 KiB rule", large)) if predicted == zero]
-    return "both" if len(fitting) == 2 else f"only {fitting[0]}" if fitting else "neither"
+_FITS = {
+    Fit.DRIVER_CALL: "only the driver call",
+    Fit.SHARED_MEMORY: "only the 48 KiB rule",
+    Fit.BOTH: "both",
+    Fit.NEITHER: "neither",
+    Fit.TOO_SMALL: "neither: its grid is too small to show anything",
+}
 
 
 def _chart(facts: RunFacts) -> tuple[Chart, ...]:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from math import prod
-
-from ..analysis import published
-from ..analysis import FUSED, ActivityFacts, RunFacts
-from ..saying.units import Bytes, Count, Percent, Seconds, listed, plural
+from ..analysis import FUSED, ActivityFacts, RunFacts, published
+from ..analysis.kernels import main_kernel
+from ..analysis.residency import check, opted_in
+from ..hardware.occupancy import agree
 from ..questions.bar_charts import number_bars
 from ..questions.model import OTHER_WORKLOAD, Because, Case, Chart, Claim, Decision, Evidence, Finding, decide, not_measurable
-from ..analysis.kernels import main_kernel
+from ..questions.residency import NO_ARITHMETIC, SOURCES, achieved, kernels_table, residency_args, steps_table
 from ..questions.shared import NO_TRACE, other_workload, software, unread
-from .residency import ABOUT, DEFAULT_LIMIT, NO_ARITHMETIC, achieved, check, kernels_table, steps_table
+from ..saying.units import Percent, Seconds
 
 _BECAUSE = (
     Because("limiters", "{limiters} set the limit: {registers} registers × {threads} threads and {shared} of shared memory leave room for {blocks} of {warps}."),
@@ -51,32 +50,17 @@ def flash_occupancy_rule(facts: RunFacts) -> Decision:
         return decide("no-arithmetic", what="SDPA flash", device=facts.device.name)
     second = check(kernel, facts)
     args = {**residency_args(kernel), **_neighbour(facts, kernel), "software": software(facts, "torch"), "claimed": Percent(claimed),
-            "source": second and second.source, "reading": second and Percent(second.reading), "achieved": achieved(kernel),
+            "source": second and SOURCES[second.source], "reading": second and Percent(second.reading), "achieved": achieved(kernel),
             "and_achieved": f"; counted on average while it ran: {achieved(kernel)}" if achieved(kernel) is not None else ""}
     if second and not second.agrees:
         return decide("disagrees", **args)
     if other_workload(facts):
         return decide("other-workload", workload=facts.workload.describe())
-    if abs(kernel.occupancy.theoretical - claimed) > ABOUT:
+    if not agree(kernel.occupancy.theoretical, claimed):
         return decide("other-value", **args)
     if second is None:
         return decide("unchecked", **args, unchecked=_nothing_to_check(kernel, facts))
     return decide("follows", **args)
-
-
-def residency_args(kernel: ActivityFacts) -> dict[str, object]:
-    """What sentences about a kernel's residency say: numbers of its launch and of the arithmetic."""
-    resident = kernel.occupancy
-    if resident is None:
-        return {}
-    threads = prod(kernel.block) if kernel.block else None
-    per_block = resident.resident_warps // resident.resident_blocks if resident.resident_blocks else 0
-    return {
-        "value": Percent(resident.theoretical), "blocks": plural(resident.resident_blocks, "block"), "warps": plural(per_block, "warp"),
-        "slots": plural(resident.max_warps, "warp"), "limiters": listed([name.capitalize() if not index else name for index, name in enumerate(resident.limiters)]),
-        "registers": Count(kernel.registers or 0), "threads": Count(threads) if threads else None, "shared": Bytes(kernel.shared_memory or 0),
-        "other_limiter": None if "registers" in resident.limiters else listed(resident.limiters),
-    }
 
 
 def _neighbour(facts: RunFacts, kernel: ActivityFacts) -> dict[str, object]:
@@ -96,7 +80,7 @@ def _nothing_to_check(kernel: ActivityFacts, facts: RunFacts) -> str:
     counters = facts.variants["sdpa_flash"].counters_reason or facts.counters_reason or "not taken"
     if kernel.profiler_occupancy is None:
         return f"no counters: {counters}; no field in the trace"
-    if (kernel.shared_memory or 0) > DEFAULT_LIMIT:
+    if opted_in(kernel):
         return f"no counters: {counters}; and the profiler's {Percent(kernel.profiler_occupancy)} is a false zero, because the kernel uses more than 48 KiB of shared memory"
     return f"no counters: {counters}; and the profiler's {Percent(kernel.profiler_occupancy)} does not describe full SMs"
 

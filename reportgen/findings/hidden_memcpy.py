@@ -21,7 +21,7 @@ from ..questions.model import (
 )
 from .hidden_memcpy_evidence import evidence
 from .inplace import AUTOGRAD_CASES, BOTH, IN_PLACE, MEMORY_CASES, OPS_CASES, autograd_rule, memory_rule, ops_rule
-from .masking import copied, hidden_copies, masking_copies
+from ..analysis.masking import copied, hidden_copies, masking_copies
 from ..questions.shared import OTHER_SHAPE, other_workload, software, unread
 
 _MEMSETS = Because("memsets", "A memset is neither a kernel nor a copy: {memsets} stands beside them, and a count of all GPU activities includes it.")

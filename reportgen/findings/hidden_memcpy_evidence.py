@@ -10,7 +10,7 @@ from ..saying.tables import Code, Table, columns
 from ..saying.units import Bytes, BytesPerSecond, Count, Percent, Seconds, difference
 from ..questions.bar_charts import time_bars
 from ..questions.model import Chart, Evidence
-from .masking import copied, hidden_copies, mask_ops, masking
+from ..analysis.masking import copied, hidden_copies, mask_ops, masking
 from ..questions.steps import stacked_roles
 
 BOTH = ("naive", "naive_inplace")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..analysis import RunFacts
 from ..saying.units import Bytes, Count, Seconds, listed, plural
 from ..questions.model import NOT_RECORDED, UNAVAILABLE, Because, Case, Decision, decide, missing_variant, not_measurable, not_recorded
-from .masking import mask_ops
+from ..analysis.masking import mask_ops
 from ..questions.shared import OTHER_SHAPE, other_workload, software
 
 BOTH = ("naive", "naive_inplace")

@@ -23,7 +23,7 @@ from ..questions.model import (
     not_measurable,
     not_recorded,
 )
-from .masking import hidden_copies
+from ..analysis.masking import hidden_copies
 from ..questions.shared import OTHER_SHAPE, other_workload, unread
 
 PAIR = ("naive", "naive_inplace")

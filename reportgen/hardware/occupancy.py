@@ -16,7 +16,13 @@ from .arch_limits import DEFAULT_SHARED_MEMORY, WARP, SmLimits, limits
 from ..saying.units import Count, Percent, plural, significant
 
 AGREEMENT = 0.5
-"""Percentage points by which the profiler's field, a whole number, may differ by rounding alone."""
+"""Percentage points of occupancy by which two readings may differ and still agree: the profiler's field is a
+whole number, and "about 12.5 %" allows no more."""
+
+
+def agree(one: float, other: float) -> bool:
+    """Whether two occupancies in percent are the same but for rounding."""
+    return abs(one - other) <= AGREEMENT + 1e-6
 
 
 @dataclass(frozen=True)
@@ -167,7 +173,7 @@ def profiler_cause(occupancy: Occupancy, *, grid: Sequence[int] | None, threads:
     """Why the profiler's field differs from the arithmetic; `None` where they agree but for rounding."""
     if reported < 0:
         return "unknown architecture"
-    if abs(reported - occupancy.theoretical) <= AGREEMENT:
+    if agree(reported, occupancy.theoretical):
         return None
     if shared_memory > DEFAULT_SHARED_MEMORY and reported == 0:
         return "over 48 KiB"

@@ -10,7 +10,7 @@ from ..analysis.traffic import Best, best, forward_traffic, forward_work, needed
 from ..questions.model import Chart, Evidence
 from ..findings.bounds import ENOUGH, WORDS, Limit, bounds, limits_told, percent as share_text, shares
 from ..analysis.kernels import main_kernel, tensor_cores, uses_tf32
-from ..findings.residency import achieved
+from ..questions.residency import achieved
 from ..saying.tables import Table, columns
 from ..saying.units import Bytes, BytesPerSecond, Flop, FlopPerSecond, Percent, Ratio, Seconds, listed
 from .base import Answer, Because, Decision, Question, Reading, decide, percent, ran, time

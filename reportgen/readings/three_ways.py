@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..analysis import ActivityFacts, RunFacts
-from ..analysis.counters import OCCUPANCY_POINTS, occupancy_disagrees
+from ..analysis.residency import false_zero, field_disagrees, occupancy_disagrees
 from ..questions.bar_charts import number_bars
 from ..questions.model import Chart, Evidence
 from ..findings.bounds import WORTH_NAMING
 from ..analysis.kernels import kernels, main_kernel
-from ..findings.residency import DEFAULT_LIMIT, kernels_table
+from ..questions.residency import kernels_table
 from ..hardware.occupancy import AGREEMENT
 from ..saying.tables import Table, code
 from ..saying.units import Count, Percent, listed, plural
@@ -53,7 +53,7 @@ def counted_rule(facts: RunFacts) -> Decision:
     odd = [k for k in both if occupancy_disagrees(k)]
     details = [f"{code(k.short)} works out at {Percent(k.occupancy.theoretical)} here and at {Percent(k.counters.theoretical_pct or 0.0)} there"
                for k in odd[:NAMED] if k.occupancy and k.counters]
-    args = {"count": plural(len(both), "kernel"), "points": f"{OCCUPANCY_POINTS:g}", "odd": plural(len(odd), "kernel"), "rest": Count(len(both) - len(odd)), "details": "; ".join(details),
+    args = {"count": plural(len(both), "kernel"), "points": f"{AGREEMENT:g}", "odd": plural(len(odd), "kernel"), "rest": Count(len(both) - len(odd)), "details": "; ".join(details),
             "single": plural(len(found) - len(both), "kernel") if len(found) > len(both) else None}
     return decide("disagree" if odd else "agree", **args)
 
@@ -75,8 +75,8 @@ def field_rule(facts: RunFacts) -> Decision:
     both = [k for k in found if k.occupancy and k.profiler_occupancy is not None]
     if not both:
         return decide("no-field")
-    differ = [k for k in both if abs((k.profiler_occupancy or 0.0) - (k.occupancy.theoretical if k.occupancy else 0.0)) > AGREEMENT + 1e-6]
-    zeros = [k for k in differ if k.profiler_occupancy == 0 and (k.shared_memory or 0) > DEFAULT_LIMIT]
+    differ = [k for k in both if field_disagrees(k)]
+    zeros = [k for k in differ if false_zero(k)]
     small = [k for k in differ if k not in zeros and (k.occupancy_why or "").startswith("The grid is small")]
     return decide("some-differ" if differ else "all-agree", same=plural(len(both) - len(differ), "kernel"), differ=Count(len(differ)),
                   false_zeros=Count(len(zeros)) if zeros else None, small_grids=Count(len(small)) if small else None)

@@ -93,12 +93,11 @@ def test_under_compares_whole_names_in_order():
 
 
 def test_the_recorded_copy_is_found_and_only_in_naive():
-    """256 MiB, as a memcpy; 12 ops in the masking step against 3 in place."""
+    """256 MiB, as a memcpy."""
     forward, inplace = recorded("naive").forwards[0], recorded("naive_inplace").forwards[0]
     (copy,) = hidden_copy.find(forward.activities)
     assert (copy.kind, copy.bytes) == ("memcpy", 256 * 1024**2)
     assert hidden_copy.find(inplace.activities) == ()
-    assert (hidden_copy.mask_ops(forward.ops), hidden_copy.mask_ops(inplace.ops)) == (12, 3)
 
 
 @pytest.mark.parametrize("kind", ["memcpy", "kernel"])

@@ -14,7 +14,7 @@ import counted
 from builders import activities, activity, facts, variant
 from reportgen import analysis as facts_room
 from reportgen.commands import facts_json
-from reportgen.analysis import CounterFacts, traffic
+from reportgen.analysis import CounterFacts, residency, traffic
 from reportgen.analysis import counters as counters_room
 from reportgen.findings import outcomes
 from reportgen.hardware.kernel_names import decode
@@ -157,9 +157,9 @@ class TestAttaching:
 
     def test_half_a_point_of_occupancy_is_agreement(self):
         kernel = next(a for a in counted.h200().variants["sdpa_flash"].activities if a.kind == "kernel")
-        assert not counters_room.occupancy_disagrees(replace(kernel, counters=CounterFacts(theoretical_pct=13.0)))
-        assert counters_room.occupancy_disagrees(replace(kernel, counters=CounterFacts(theoretical_pct=13.1)))
-        assert not counters_room.occupancy_disagrees(replace(kernel, counters=None))
+        assert not residency.occupancy_disagrees(replace(kernel, counters=CounterFacts(theoretical_pct=13.0)))
+        assert residency.occupancy_disagrees(replace(kernel, counters=CounterFacts(theoretical_pct=13.1)))
+        assert not residency.occupancy_disagrees(replace(kernel, counters=None))
 
     def test_a_refusal_leaves_facts_without_counters_and_with_the_reason(self, tmp_path: Path):
         def refused(content):

@@ -1,60 +1,31 @@
-"""Occupancy on the pages: whether arithmetic and a second source agree, and the tables that show both."""
+"""Occupancy in words and tables: the arithmetic step by step, what other sources say, and why they differ."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 
-from ..analysis import published
-from ..hardware.arch_limits import DEFAULT_SHARED_MEMORY
-from ..analysis import ActivityFacts, RunFacts, VariantFacts
-from ..analysis.counters import OCCUPANCY_POINTS, occupancy_disagrees
-from ..saying.tables import Code, Table, columns
-from ..saying.units import Bytes, Count, Percent, listed
-from ..questions.model import Case, not_measurable
+from ..analysis import ActivityFacts, RunFacts, VariantFacts, published
 from ..analysis.kernels import kernels
+from ..analysis.residency import Source, false_zero, occupancy_disagrees
+from ..hardware.arch_limits import DEFAULT_SHARED_MEMORY
+from ..saying.tables import Code, Table, columns
+from ..saying.units import Bytes, Count, Percent, listed, plural
+from .model import Case, not_measurable
 
-DEFAULT_LIMIT = DEFAULT_SHARED_MEMORY
-"""Bytes of shared memory per block that CUDA allows without opting in. The profiler computes its occupancy
-field with this limit, so it writes 0 for any kernel above it (Kineto, `DeviceProperties.cpp`)."""
 OVER = "More than 48 KiB of shared memory"
 CONTRADICTED = "⚠ Nsight Compute contradicts the arithmetic"
 CONTRADICTED_NOTE = ("⚠ Nsight Compute, which works the theoretical occupancy out from the launch as well, comes to another value, by more than half a point: trust it, and look for a limit "
                      "that the trace does not record.")
-ABOUT = OCCUPANCY_POINTS
-"""Points of a percentage that "about" allows (the claims' rule)."""
 
 NO_ARITHMETIC: dict[str, Case] = {
     "no-arithmetic": not_measurable(
         "Not measurable: the occupancy of {what} cannot be worked out, because the trace or our tables lack the limits of this device ({device})."),
 }
-
-
-@dataclass(frozen=True)
-class Check:
-    """A second source beside the arithmetic. reading: percent, as it stands there."""
-
-    source: str
-    reading: float
-    agrees: bool
-
-
-def check(kernel: ActivityFacts, facts: RunFacts) -> Check | None:
-    """Compares the arithmetic with Nsight Compute's own (which also works it out from the launch), or without it with the profiler's field.
-
-    `None` where there is nothing to compare with: no arithmetic, no field, or a field that means something
-    else (a false zero above 48 KiB, an unknown device, a grid too small to fill the SMs).
-    """
-    if kernel.occupancy is None:
-        return None
-    if kernel.counters and kernel.counters.theoretical_pct is not None:
-        source, reading = "Nsight Compute, which works it out from the launch as well,", kernel.counters.theoretical_pct
-    elif comparable(kernel, facts) and kernel.profiler_occupancy is not None:
-        source, reading = "the profiler's field, a whole number,", kernel.profiler_occupancy
-    else:
-        return None
-    # the field is rounded to a whole percent, so half a point is no difference
-    return Check(source, reading, abs(reading - kernel.occupancy.theoretical) <= ABOUT + 1e-6)
+SOURCES = {
+    Source.COUNTERS: "Nsight Compute, which works it out from the launch as well,",
+    Source.PROFILER: "the profiler's field, a whole number,",
+}
+"""Where a second reading comes from, as the subject of a sentence."""
 
 
 def achieved(kernel: ActivityFacts | None) -> Percent | None:
@@ -63,18 +34,19 @@ def achieved(kernel: ActivityFacts | None) -> Percent | None:
     return None if value is None else Percent(value)
 
 
-def comparable(kernel: ActivityFacts, facts: RunFacts) -> bool:
-    """Whether the profiler's field means the same thing as the arithmetic for this kernel."""
-    field = kernel.profiler_occupancy
-    if field is None or field < 0 or kernel.occupancy is None or (kernel.shared_memory or 0) > DEFAULT_LIMIT:
-        return False
-    return fills(kernel.grid, facts.device.sm_count, kernel.occupancy.resident_blocks)
-
-
-def fills(grid: tuple[int, ...] | None, sm_count: int | None, blocks_per_sm: int = 1) -> bool:
-    """Whether a grid has at least `blocks_per_sm` blocks for every SM; `False` where it is not known."""
-    return bool(grid and sm_count) and prod(grid or ()) >= (sm_count or 0) * blocks_per_sm
-
+def residency_args(kernel: ActivityFacts) -> dict[str, object]:
+    """What sentences about a kernel's residency say: numbers of its launch and of the arithmetic."""
+    resident = kernel.occupancy
+    if resident is None:
+        return {}
+    threads = prod(kernel.block) if kernel.block else None
+    per_block = resident.resident_warps // resident.resident_blocks if resident.resident_blocks else 0
+    return {
+        "value": Percent(resident.theoretical), "blocks": plural(resident.resident_blocks, "block"), "warps": plural(per_block, "warp"),
+        "slots": plural(resident.max_warps, "warp"), "limiters": listed([name.capitalize() if not index else name for index, name in enumerate(resident.limiters)]),
+        "registers": Count(kernel.registers or 0), "threads": Count(threads) if threads else None, "shared": Bytes(kernel.shared_memory or 0),
+        "other_limiter": None if "registers" in resident.limiters else listed(resident.limiters),
+    }
 
 
 def steps_table(variant: VariantFacts, kernel: ActivityFacts) -> tuple[Table, ...]:
@@ -102,10 +74,11 @@ def kernels_table(facts: RunFacts) -> tuple[Table, ...]:
     if not any(kernel.occupancy or kernel.profiler_occupancy is not None or kernel.counters for kernel in found):
         return ()
     heads = columns("Variants", "Kernel", "#Registers", "#Threads", "#Shared memory", "#Resident warps", "#Arithmetic", "#Profiler", "#Nsight Compute", "#Achieved, counted", "Limited by", "Why they differ")
-    note = (f"{OVER}: the profiler reckons with the default limit of {Count(DEFAULT_LIMIT)} B per block, so no block of a kernel that opted in to more seems to fit, "
+    note = (f"{OVER}: the profiler reckons with the default limit of {Count(DEFAULT_SHARED_MEMORY)} B per block, so no block of a kernel that opted in to more seems to fit, "
             "and it shows 0.")
     rows = tuple(_kernel_row(titles, kernel) for kernel, titles in groups.values())
-    notes = (*((note,) if any(row[-1] == OVER for row in rows) else ()), *((CONTRADICTED_NOTE,) if any(row[-1] == CONTRADICTED for row in rows) else ()), *_published(facts))
+    notes = (*((note,) if any(false_zero(kernel) and not occupancy_disagrees(kernel) for kernel in found) else ()),
+             *((CONTRADICTED_NOTE,) if any(occupancy_disagrees(kernel) for kernel in found) else ()), *_published(facts))
     counted = any(kernel.counters for kernel in found)
     caption = "Occupancy of every kernel: theoretical, worked out from the launch " + (
         "three times (here, by the profiler, by Nsight Compute), and achieved, which hardware counted." if counted else "twice, here and by the profiler.")
@@ -123,14 +96,18 @@ def _published(facts: RunFacts) -> tuple[str, ...]:
 
 def _kernel_row(titles: list[str], kernel: ActivityFacts) -> tuple[object, ...]:
     resident, counted = kernel.occupancy, kernel.counters
-    false_zero = kernel.profiler_occupancy == 0 and (kernel.shared_memory or 0) > DEFAULT_LIMIT
     return ("; ".join(titles), Code(kernel.short), _count(kernel.registers), _count(prod(kernel.block) if kernel.block else None),
             None if kernel.shared_memory is None else Bytes(kernel.shared_memory),
             f"{resident.resident_warps} of {resident.max_warps}" if resident else None,
             Percent(resident.theoretical) if resident else None,
             None if kernel.profiler_occupancy is None else Percent(kernel.profiler_occupancy),
             Percent(counted.theoretical_pct) if counted and counted.theoretical_pct is not None else None, achieved(kernel),
-            listed(resident.limiters) if resident else None, CONTRADICTED if occupancy_disagrees(kernel) else OVER if false_zero else kernel.occupancy_why)
+            listed(resident.limiters) if resident else None, _why(kernel))
+
+
+def _why(kernel: ActivityFacts) -> str | None:
+    """Why the sources of a kernel's occupancy differ, for its row; `None` where they agree."""
+    return CONTRADICTED if occupancy_disagrees(kernel) else OVER if false_zero(kernel) else kernel.occupancy_why
 
 
 def _count(value: int | None) -> Count | None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from ..analysis import ActivityFacts, OpFacts, VariantFacts
-from ..analysis.patterns import hidden_copy
-
-_MASK_OPS = ("aten::masked_fill", "aten::masked_fill_")
+from .model import ActivityFacts, OpFacts, VariantFacts
+from .patterns import hidden_copy
+from .patterns.hidden_copy import MASK_OPS
 
 
 def hidden_copies(variant: VariantFacts) -> tuple[ActivityFacts, ...]:
@@ -15,7 +14,7 @@ def hidden_copies(variant: VariantFacts) -> tuple[ActivityFacts, ...]:
 
 def masking(variant: VariantFacts) -> tuple[ActivityFacts, ...]:
     """The GPU activities of the masking step, in launch order."""
-    return tuple(activity for activity in variant.activities if any(op in _MASK_OPS for op in activity.op_path))
+    return tuple(activity for activity in variant.activities if any(op in MASK_OPS for op in activity.op_path))
 
 
 def masking_copies(variant: VariantFacts) -> tuple[ActivityFacts, ...]:
@@ -25,7 +24,7 @@ def masking_copies(variant: VariantFacts) -> tuple[ActivityFacts, ...]:
 
 def mask_ops(variant: VariantFacts) -> tuple[OpFacts, ...]:
     """The CPU ops of the masking step, the step's own op first."""
-    return tuple(op for op in variant.ops if any(name in _MASK_OPS for name in op.path))
+    return tuple(op for op in variant.ops if any(name in MASK_OPS for name in op.path))
 
 
 def copied(copy: ActivityFacts) -> float | None:
