@@ -30,9 +30,24 @@ from typing import Any
 
 from builder_devices import DEVICES
 from reportgen.hardware import kernel_names, occupancy
-from reportgen.analysis import State,  SIX, ActivityFacts, OpFacts, RunFacts, VariantFacts
-from reportgen.run import Ceilings, DeviceRecord, MaskedRow, Training
+from reportgen.analysis import SIX, ActivityFacts, OpFacts, RunFacts, State, VariantFacts
 from reportgen.numbers import quantities
+from reportgen.run import (
+    Autograd,
+    Ceilings,
+    Chains,
+    Clocks,
+    DefaultBackend,
+    DeviceRecord,
+    Host,
+    MaskedRow,
+    MinimalRefusal,
+    OccupancyProbe,
+    ProbeLaunch,
+    Probes,
+    Protocol,
+    Training,
+)
 from reportgen.numbers.statistics import Estimate
 from reportgen.trace import Integrity
 from reportgen.run.workload import PRESETS
@@ -63,7 +78,7 @@ def activity(**changes: Any) -> ActivityFacts:
 def facts(device: str = "h200", **changes: Any) -> RunFacts:
     """The facts of a run on a synthetic device (a key of `builder_devices.DEVICES`)."""
     built = _facts(device)
-    return replace(built, variants=dict(built.variants), probes=dict(built.probes), **changes) if changes else built
+    return replace(built, variants=dict(built.variants), **changes) if changes else built
 
 
 def variant(run: RunFacts, name: str, **changes: Any) -> RunFacts:
@@ -98,8 +113,7 @@ def no_lane(run: RunFacts) -> RunFacts:
 
 def probes(run: RunFacts, **changes: Any) -> RunFacts:
     """`run` with some probes replaced; a value of `None` removes the probe."""
-    merged = {**run.probes, **changes}
-    return replace(run, probes={key: value for key, value in merged.items() if value is not None})
+    return replace(run, probes=replace(run.probes, **changes))
 
 
 def activities(run: RunFacts, name: str, change: Any) -> RunFacts:
@@ -128,34 +142,27 @@ def _facts(key: str) -> RunFacts:
     lane = device.kind != "cpu"
     copy, matmul, fp32 = spec["ceilings"]
     return RunFacts(
-        slot=f"{device.slug}/{spec['workload']}", device=device, software=spec["software"], host={"cpu": "a CPU", "logical_cpus": 16},
+        slot=f"{device.slug}/{spec['workload']}", device=device, software=spec["software"], host=Host("a CPU", 16),
         settings={"float32_matmul_precision": "highest", "CUDA_LAUNCH_BLOCKING": None}, workload=PRESETS[spec["workload"]], label=None,
         ceilings=Ceilings(copy, matmul, fp32, 20 * (device.l2_cache_bytes or 0), 8192),
-        clocks={"available": False, "reason": "synthetic", "samples": [], "other_processes": None},
-        probes=_probes(spec, key), protocol={"processes": 7, "rounds": 5}, phases={},
+        clocks=Clocks(reason="synthetic"),
+        probes=_probes(spec, key), protocol=Protocol(processes=7, rounds=5), phases={},
         variants={name: _variant(key, spec, index) for index, name in enumerate(SIX)},
         has_gpu_lane=lane, counters_reason="synthetic", floor=0.004,
     )
 
 
-def _probes(spec: dict[str, Any], key: str) -> dict[str, Any]:
-    name, op = spec["default_backend"]
-    out: dict[str, Any] = {"default_backend": {"name": name, "op": op}, "autograd": {
-        "gradients_equal": True, "relative_difference": 0.0, "inplace_backward": "ok", "reason": None,
-        "minimal_refusal": {"refused": True, "code": "x = torch.ones(3, requires_grad=True)\ny = x.exp()\ny.mul_(2)\ny.sum().backward()",
-                            "message": "one of the variables needed for gradient computation has been modified by an inplace operation"}}}
+def _probes(spec: dict[str, Any], key: str) -> Probes:
+    minimal = MinimalRefusal(True, "x = torch.ones(3, requires_grad=True)\ny = x.exp()\ny.mul_(2)\ny.sum().backward()",
+                             "one of the variables needed for gradient computation has been modified by an inplace operation")
     naive, inplace = (spec["gpu"] if spec["gpu"][0] else spec["host"])[:2]
     # 24 chained layers cost exactly 24 times one: a saving per layer that adds up
-    out["saving_accumulates"] = {"layers": [1, 24], "timer": "cuda-graph" if spec["gpu"][0] else "wall",
-                                 "naive": {"1": list(estimate(naive).samples), "24": list(estimate(24 * naive).samples)},
-                                 "naive_inplace": {"1": list(estimate(inplace).samples), "24": list(estimate(24 * inplace).samples)}}
-    if key in ("cpu", "mi300x"):
-        out["occupancy_probe"] = {"reason": "torch.cuda._compile_kernel needs CUDA"}
-    else:
-        threads = {"grid": [2048, 1, 1], "block": [128, 1, 1], "registers": 16, "launch_api": "cuLaunchKernel"}
-        out["occupancy_probe"] = [{"name": "probe_16k", "shared_memory": 16384, "profiler_occupancy": 38.0, **threads},
-                                  {"name": "probe_52k", "shared_memory": 53248, "profiler_occupancy": 0.0, **threads}]
-    return out
+    chains = Chains((1, 24), "cuda-graph" if spec["gpu"][0] else "wall", {"1": estimate(naive), "24": estimate(24 * naive)},
+                    {"1": estimate(inplace), "24": estimate(24 * inplace)})
+    pair = tuple(ProbeLaunch(name, "cuLaunchKernel", shared, field, (2048, 1, 1), (128, 1, 1), 16)
+                 for name, shared, field in (("probe_16k", 16384, 38.0), ("probe_52k", 53248, 0.0)))
+    return Probes(DefaultBackend(*spec["default_backend"]), Autograd(True, 0.0, "ok", None, minimal),
+                  OccupancyProbe(reason="torch.cuda._compile_kernel needs CUDA") if key in ("cpu", "mi300x") else OccupancyProbe(pair), chains)
 
 
 def _variant(key: str, spec: dict[str, Any], index: int) -> VariantFacts:

@@ -17,6 +17,7 @@ from builders import facts
 from reportgen import run as run_room
 from reportgen.capture import counter_report
 from reportgen.analysis import RunFacts, counters
+from reportgen.run.decode import decode
 from run_builder import record
 
 TABLE = Path(__file__).parent / "data" / "ncu_h200_raw.csv"
@@ -34,7 +35,7 @@ def table() -> dict[str, Any]:
 def h200(without: Sequence[str] = ()) -> RunFacts:
     """The synthetic H200 of `builders.py` with the recorded counters on its kernels."""
     run = facts("h200")
-    rows = {name: kernels for name, kernels in table()["variants"].items() if name not in without}
+    rows = {name: kernels for name, kernels in decode(run_room.Counters, table()).variants.items() if name not in without}
     variants = {}
     for name, variant in run.variants.items():
         reason = counters.why_none(variant.activities, rows.get(name))

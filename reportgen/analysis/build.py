@@ -46,7 +46,7 @@ def build(run: Run) -> RunFacts:
         has_gpu_lane=context.has_gpu_lane,
         caveats=run_caveats(run, variants),
         counters_reason=run.counters_reason,
-        counters_tool=str(run.counters.get("tool") or "Nsight Compute") if run.counters else None,
+        counters_tool=(run.counters.tool or "Nsight Compute") if run.counters else None,
         floor=_clock_floor(run),
         floors=_floors(run, noise) if noise else {},
         extras={"noise": noise} if noise else {},
@@ -73,7 +73,7 @@ class _Context:
     def __init__(self, run: Run, has_gpu_lane: bool) -> None:
         self.run = run
         self.has_gpu_lane = has_gpu_lane
-        self.counted = (run.counters or {}).get("variants", {})
+        self.counted = run.counters.variants if run.counters else {}
 
     def variant(self, variant: VariantRun, trace: Trace | None) -> VariantFacts:
         samples = variant.samples
@@ -101,7 +101,7 @@ class _Context:
 
     def _alone(self, variant: VariantRun) -> Estimate | None:
         """The first calls in the processes that began with this variant."""
-        orders = self.run.protocol.get("first_call_order") or ()
+        orders = self.run.protocol.first_call_order or ()
         calls = variant.samples.get("first_call")
         if calls is None or len(orders) != len(calls.samples):
             return None

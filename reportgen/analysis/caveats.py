@@ -22,28 +22,28 @@ def run_caveats(run: Run, variants: Mapping[str, VariantFacts]) -> tuple[str, ..
 
 
 def _neighbours(run: Run) -> list[str]:
-    others = run.clocks.get("other_processes")
+    others = run.clocks.other_processes
     if not others:
         return []
     return [f"{plural(others, 'other compute process', 'other compute processes')} used this GPU during the run, so every time here is suspect."]
 
 
 def _throttling(run: Run) -> list[str]:
-    samples = [sample for sample in run.clocks.get("samples", ()) if sample.get("sm_mhz")]
-    held = [sample for sample in samples if sample.get("throttle")]
+    samples = [sample for sample in run.clocks.samples if sample.sm_mhz]
+    held = [sample for sample in samples if sample.throttle]
     if not held:
         return []
-    reasons = sorted({reason for sample in held for reason in sample["throttle"]})
-    lowest, highest = (f"{Count(round(pick(s['sm_mhz'] for s in samples)))} MHz" for pick in (min, max))
+    reasons = sorted({reason for sample in held for reason in sample.throttle or ()})
+    lowest, highest = (f"{Count(round(pick(s.sm_mhz for s in samples)))} MHz" for pick in (min, max))
     return [f"The clocks were held back ({listed(reasons)}) in {Count(len(held))} of {Count(len(samples))} samples; the SM clock ran between {lowest} and {highest}."]
 
 
 def clock_medians(run: Run) -> dict[str, float]:
     """Variant → median SM clock in MHz over the samples taken right after its blocks."""
     by_variant: dict[str, list[float]] = {}
-    for sample in run.clocks.get("samples", ()):
-        if sample.get("variant") and sample.get("sm_mhz"):
-            by_variant.setdefault(sample["variant"], []).append(sample["sm_mhz"])
+    for sample in run.clocks.samples:
+        if sample.variant and sample.sm_mhz:
+            by_variant.setdefault(sample.variant, []).append(sample.sm_mhz)
     return {name: median(values) for name, values in by_variant.items()}
 
 

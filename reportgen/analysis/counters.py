@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Mapping, Sequence
 
+from ..run import KernelCounters
 from .model import ActivityFacts, CounterFacts
 
 _METRICS = {
@@ -21,7 +22,7 @@ _SOURCES = {"bfloat16": "bf16", "float16": "fp16", "float32": "tf32"}
 NOT_SEEN = "the counter tool saw no kernel of it"
 
 
-def attach(activities: tuple[ActivityFacts, ...], rows: Sequence[Mapping[str, Any]] | None, dtype: str) -> tuple[ActivityFacts, ...]:
+def attach(activities: tuple[ActivityFacts, ...], rows: Sequence[KernelCounters] | None, dtype: str) -> tuple[ActivityFacts, ...]:
     """Activities with the counters of the kernel that stands at the same place under the same name.
 
     Copies and memsets are not seen by the counter tool; they keep `None`. If the kernels differ in
@@ -34,18 +35,18 @@ def attach(activities: tuple[ActivityFacts, ...], rows: Sequence[Mapping[str, An
                  for activity in activities)
 
 
-def mismatch(activities: Sequence[ActivityFacts], rows: Sequence[Mapping[str, Any]]) -> str | None:
+def mismatch(activities: Sequence[ActivityFacts], rows: Sequence[KernelCounters]) -> str | None:
     """Why counters cannot be matched to these activities, or `None`."""
     kernels = [activity for activity in activities if activity.kind == "kernel"]
     if len(kernels) != len(rows):
         return f"the trace shows {len(kernels)} kernels, the counter tool {len(rows)}"
     for place, (kernel, row) in enumerate(zip(kernels, rows), start=1):
-        if _stem(kernel.name) != _stem(str(row.get("kernel", ""))):
-            return f"kernel {place} is {_stem(kernel.name)} in the trace and {_stem(str(row.get('kernel', '')))} for the counter tool"
+        if _stem(kernel.name) != _stem(row.kernel):
+            return f"kernel {place} is {_stem(kernel.name)} in the trace and {_stem(row.kernel)} for the counter tool"
     return None
 
 
-def why_none(activities: Sequence[ActivityFacts], rows: Sequence[Mapping[str, Any]] | None) -> str | None:
+def why_none(activities: Sequence[ActivityFacts], rows: Sequence[KernelCounters] | None) -> str | None:
     """Why a variant of a run with counters has none; `None` where it has some, or launches no kernel."""
     if not any(activity.kind == "kernel" for activity in activities):
         return None
@@ -60,8 +61,8 @@ def _stem(name: str) -> str:
     return name.split("<")[0].split("(")[0].strip()
 
 
-def _facts(row: Mapping[str, Any], dtype: str) -> CounterFacts:
-    metrics: Mapping[str, float | None] = row.get("metrics", {})
+def _facts(row: KernelCounters, dtype: str) -> CounterFacts:
+    metrics = row.metrics
     values: dict[str, Any] = {field: metrics.get(metric) for field, metric in _METRICS.items()}
     shared = [metrics.get(f"launch__shared_mem_per_block_{kind}") for kind in ("static", "dynamic")]
     if values["registers"] is not None:

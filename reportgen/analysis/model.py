@@ -7,7 +7,7 @@ from typing import Any, Mapping
 
 from ..hardware.kernel_names import KernelName
 from ..hardware.occupancy import Occupancy
-from ..run import Ceilings, DeviceRecord, MaskedRow, Training
+from ..run import Ceilings, Clocks, DeviceRecord, Host, MaskedRow, Probes, Protocol, Training
 from ..numbers.statistics import Comparison, Estimate, compare
 from ..trace import Integrity
 from ..run.workload import Workload
@@ -188,14 +188,14 @@ class RunFacts:
     slot: str
     device: DeviceRecord
     software: Mapping[str, str | None]
-    host: Mapping[str, Any]
+    host: Host
     settings: Mapping[str, Any]
     workload: Workload
     label: str | None
     ceilings: Ceilings | None
-    clocks: Mapping[str, Any]
-    probes: Mapping[str, Any]
-    protocol: Mapping[str, Any]
+    clocks: Clocks
+    probes: Probes
+    protocol: Protocol
     phases: Mapping[str, float]
     variants: Mapping[str, VariantFacts]
     has_gpu_lane: bool

@@ -67,9 +67,9 @@ def of(run: Run, variant: VariantRun) -> tuple[State, tuple[Lost, ...]]:
 
 def _lost(run: Run, variant: VariantRun) -> tuple[Lost, ...]:
     found = []
-    missing = (run.probes.get("traces_missing") or {}).get(variant.id)
+    missing = run.probes.traces_missing.get(variant.id)
     if missing and variant.trace_path is None:
-        found.append(Lost("trace", str(missing).rstrip(".")))
+        found.append(Lost("trace", missing.rstrip(".")))
     if run.device.kind != "cpu" and "gpu_time" not in variant.samples and variant.timer_note:
         found.append(Lost("GPU time", variant.timer_note.rstrip(".")))
     return tuple(found)

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Callable, Mapping
+from typing import Any, Callable
 
 from ..hardware.arch_limits import DEFAULT_SHARED_MEMORY
+from ..run import ProbeLaunch
 from .kernels import kernels
 from .launches import is_driver_call, is_runtime_call
 from .model import ActivityFacts, RunFacts
@@ -104,15 +105,15 @@ def _of_kernel(kernel: ActivityFacts, facts: RunFacts) -> Witness | None:
 
 def probes(facts: RunFacts) -> tuple[Witness, ...]:
     """The pair of probe kernels that differ in shared memory only; empty where torch could compile none."""
-    recorded = facts.probes.get("occupancy_probe")
-    entries = recorded if isinstance(recorded, list) else []
-    return tuple(_of_probe(entry, facts) for entry in entries
-                 if entry.get("profiler_occupancy") is not None and entry["profiler_occupancy"] >= 0 and entry.get("shared_memory") is not None)
+    probe = facts.probes.occupancy_probe
+    found = (_of_probe(launch, facts) for launch in (probe.launches if probe else ()))
+    return tuple(one for one in found if one)
 
 
-def _of_probe(entry: Mapping[str, Any], facts: RunFacts) -> Witness:
-    return Witness(entry["name"], entry["launch_api"], int(entry["shared_memory"]), float(entry["profiler_occupancy"]),
-                   fills(tuple(entry["grid"]), facts.device.sm_count), probe=True)
+def _of_probe(launch: ProbeLaunch, facts: RunFacts) -> Witness | None:
+    if launch.profiler_occupancy is None or launch.profiler_occupancy < 0 or launch.shared_memory is None:
+        return None
+    return Witness(launch.name, launch.launch_api, launch.shared_memory, float(launch.profiler_occupancy), fills(launch.grid, facts.device.sm_count), probe=True)
 
 
 @dataclass(frozen=True)

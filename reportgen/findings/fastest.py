@@ -110,7 +110,7 @@ def _winner(flash: VariantFacts, winner: VariantFacts, faster: tuple[VariantFact
 
 def _what_to_pin(facts: RunFacts, winner: VariantFacts, quantity: Quantity) -> dict[str, object]:
     """What an unpinned call gets, whether a pin reaches the winner, and when its plans have paid for themselves."""
-    default = (facts.probes.get("default_backend") or {}).get("name")
+    default = facts.probes.default_backend.name if facts.probes.default_backend else None
     pin = PINS.get(winner.id)
     return {"winner": winner.title, "winner_pin": pin, "by_default": winner.id == f"sdpa_{default}", "unpinnable": pin is None,
             "instead_of": BACKENDS.get(default, default) if pin and default and winner.id != f"sdpa_{default}" else None,

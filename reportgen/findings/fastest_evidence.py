@@ -51,7 +51,7 @@ def _row(variant: VariantFacts, quantity: Quantity, best: float) -> tuple[object
 
 def _pin_table(facts: RunFacts) -> tuple[Table, ...]:
     """One line per backend: which op its pin put into the trace, and whether it is the choice of an unpinned call."""
-    default = (facts.probes.get("default_backend") or {}).get("op")
+    default = facts.probes.default_backend.op if facts.probes.default_backend else None
     rows = []
     for name, ops in OWN_OPS.items():
         variant = facts.variants.get(name)

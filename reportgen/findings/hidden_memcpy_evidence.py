@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..analysis import published
 from ..analysis import RunFacts, VariantFacts
+from ..run import Autograd
 from ..saying.tables import Code, Table, columns
 from ..saying.units import Bytes, BytesPerSecond, Count, Percent, Seconds, difference
 from ..questions.bar_charts import time_bars
@@ -18,7 +17,7 @@ BOTH = ("naive", "naive_inplace")
 
 def evidence(facts: RunFacts) -> Evidence:
     shown = [facts.variants[name] for name in BOTH if facts.ok(name)]
-    tables = [*_counts(facts), *_activities(shown), *_saving(facts), *_ops(shown), *_memory(facts, shown), *_gradients(facts.probes.get("autograd"))]
+    tables = [*_counts(facts), *_activities(shown), *_saving(facts), *_ops(shown), *_memory(facts, shown), *_gradients(facts.probes.autograd)]
     return Evidence(tables=tuple(tables), charts=(*_times(shown), *stacked_roles("hidden-memcpy-steps", shown, "One forward by step, from the trace: the same steps, but for the copy.")))
 
 
@@ -84,17 +83,17 @@ def _memory(facts: RunFacts, shown: list[VariantFacts]) -> list[Table]:
                   caption=f"Peak memory of one forward. One score matrix is {Bytes(facts.workload.score_bytes)}.")]
 
 
-def _gradients(probe: dict[str, Any] | None) -> list[Table]:
-    if not probe or "inplace_backward" not in probe:
+def _gradients(probe: Autograd | None) -> list[Table]:
+    if probe is None or probe.inplace_backward is None:
         return []
-    minimal = probe.get("minimal_refusal") or {}
+    minimal = probe.minimal_refusal
     rows: list[tuple[object, ...]] = [
-        ("backward through the in-place mask", "runs" if probe["inplace_backward"] == "ok" else f"refused: {probe.get('reason')}"),
-        ("gradients equal naive's", probe.get("gradients_equal")),
-        ("relative difference of the gradients", probe.get("relative_difference")),
+        ("backward through the in-place mask", "runs" if probe.inplace_backward == "ok" else f"refused: {probe.reason}"),
+        ("gradients equal naive's", probe.gradients_equal),
+        ("relative difference of the gradients", probe.relative_difference),
     ]
     if minimal:
-        rows.append(("the minimal graph", f"refused: {minimal.get('message')}" if minimal.get("refused") else "runs"))
+        rows.append(("the minimal graph", f"refused: {minimal.message}" if minimal.refused else "runs"))
     return [Table(columns("Question", "Answer"), tuple(rows), caption="Autograd and the in-place mask, tried in this run.")]
 
 

@@ -82,23 +82,22 @@ def autograd_rule(facts: RunFacts) -> Decision:
     missing = missing_variant(facts, *BOTH)
     if missing:
         return missing
-    probe = facts.probes.get("autograd")
-    if not probe:
+    probe = facts.probes.autograd
+    if probe is None:
         return not_recorded(facts, "the gradient of both variants")
     args = {"software": software(facts, "torch"), "other_workload": other_workload(facts)}
-    ran = probe.get("inplace_backward")
-    if ran == "refused":
-        return decide("refused-here", **args, reason=probe.get("reason"))
-    if ran != "ok" or probe.get("gradients_equal") is None:
-        return decide("probe-failed", reason=probe.get("reason") or "naive has no gradient to compare with")
-    if not probe["gradients_equal"]:
-        return decide("gradients-differ", **args, difference=probe.get("relative_difference"))
-    minimal = probe.get("minimal_refusal")
-    if not minimal:
+    if probe.inplace_backward == "refused":
+        return decide("refused-here", **args, reason=probe.reason)
+    if probe.inplace_backward != "ok" or probe.gradients_equal is None:
+        return decide("probe-failed", reason=probe.reason or "naive has no gradient to compare with")
+    if not probe.gradients_equal:
+        return decide("gradients-differ", **args, difference=probe.relative_difference)
+    minimal = probe.minimal_refusal
+    if minimal is None:
         return not_recorded(facts, "a graph that autograd refuses")
-    if not minimal["refused"]:
+    if not minimal.refused:
         return decide("never-refused", **args)
-    return decide("fine-here", **args, message=_first_sentence(minimal["message"]), safe=True)
+    return decide("fine-here", **args, message=_first_sentence(minimal.message or ""), safe=True)
 
 
 def _first_sentence(message: str) -> str:

@@ -74,6 +74,7 @@ def _reason(facts: RunFacts, missing: list[str]) -> str:
 
 
 def _default(facts: RunFacts) -> dict[str, object]:
-    probe = facts.probes.get("default_backend") or {}
-    known = probe.get("name") and probe.get("op")
-    return {"default": BACKENDS.get(probe.get("name"), probe.get("name")) if known else None, "default_op": f"`{probe.get('op')}`" if known else None}
+    probe = facts.probes.default_backend
+    if probe is None or not probe.name or not probe.op:
+        return {"default": None, "default_op": None}
+    return {"default": BACKENDS.get(probe.name, probe.name), "default_op": f"`{probe.op}`"}

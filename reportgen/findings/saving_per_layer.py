@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Mapping
+from typing import Any
 
 from ..analysis import RunFacts
+from ..run import Chains
 from ..numbers.statistics import MAGNITUDE_TOLERANCE, Estimate, compare, magnitude
 from ..saying.tables import Table, columns
 from ..saying.units import Count, Percent, Ratio, Seconds, difference, plural
@@ -72,11 +73,11 @@ def rule(facts: RunFacts) -> Decision:
     blocked = unread(facts, *PAIR)
     if blocked:
         return blocked
-    probe = facts.probes.get("saving_accumulates")
-    if not probe:
+    probe = facts.probes.saving_accumulates
+    if probe is None:
         return not_recorded(facts, "a chain of forwards")
-    if "naive" not in probe:
-        return decide("probe-failed", reason=probe.get("reason") or "no times were recorded")
+    if not probe.timed:
+        return decide("probe-failed", reason=probe.reason or "no times were recorded")
     if not hidden_copies(facts.variants["naive"]):
         return decide("no-copy")
     times, (single, deep) = chains(probe), layers(probe)
@@ -96,17 +97,17 @@ def rule(facts: RunFacts) -> Decision:
     return decide({"holds": "adds-up", "straddles": "straddles"}.get(verdict) or ("adds-up-less" if ratio.median < 1 else "adds-up-more"), **args)
 
 
-def layers(probe: Mapping[str, Any]) -> tuple[int, int]:
+def layers(probe: Chains) -> tuple[int, int]:
     """The shortest and the longest chain that was timed."""
-    return min(probe["layers"]), max(probe["layers"])
+    return min(probe.layers), max(probe.layers)
 
 
-def chains(probe: Mapping[str, Any]) -> dict[tuple[str, int], Estimate]:
+def chains(probe: Chains) -> dict[tuple[str, int], Estimate]:
     """(variant, layers) → time of the whole chain."""
-    return {(name, depth): Estimate(tuple(probe[name][str(depth)])) for name in PAIR for depth in layers(probe)}
+    return {(name, depth): probe.time(name, depth) for name in PAIR for depth in layers(probe)}
 
 
-def per_layer(probe: Mapping[str, Any]) -> Estimate:
+def per_layer(probe: Chains) -> Estimate:
     """Saving per layer of the long chain ÷ that of the short one, process by process."""
     times, (single, deep) = chains(probe), layers(probe)
     savings = {depth: [(a - b) / depth for a, b in zip(times["naive", depth].samples, times["naive_inplace", depth].samples)] for depth in (single, deep)}
@@ -114,8 +115,8 @@ def per_layer(probe: Mapping[str, Any]) -> Estimate:
 
 
 def evidence(facts: RunFacts) -> Evidence:
-    probe = facts.probes.get("saving_accumulates")
-    if not probe or "naive" not in probe:
+    probe = facts.probes.saving_accumulates
+    if probe is None or not probe.timed:
         return Evidence()
     times = chains(probe)
     rows = []
@@ -123,7 +124,7 @@ def evidence(facts: RunFacts) -> Evidence:
         naive, inplace = (times[name, depth].median for name in PAIR)
         rows.append((Count(depth), *difference(naive, inplace, digits=4), Seconds((naive - inplace) / depth)))
     table = Table(columns("#Chained forwards", "#Naive", "#Naive in place", "#Saved", "#Saved per forward"), tuple(rows),
-                  caption=f"Time of the whole chain, median over the processes, taken by {probe.get('timer') or 'an unrecorded timer'}.")
+                  caption=f"Time of the whole chain, median over the processes, taken by {probe.timer or 'an unrecorded timer'}.")
     data = {"labels": [f"{row[0]} chained" for row in rows], "values": [float(row[4]) * 1e6 for row in rows], "low": None, "high": None, "unit": "µs",
             "ids": None, "reference": None, "log": False}
     said = ", ".join(f"{plural(int(row[0]), 'forward')} in a chain {row[4]}" for row in rows)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Mapping
 
-from ..run import noise
+from ..run import ClockSample, noise, recorded
+from ..run.workload import Workload
 from ..analysis import RunFacts
 from ..readings import COUNTING, answer
 from ..numbers.statistics import Estimate
@@ -41,7 +42,7 @@ def environment(facts: RunFacts) -> Table:
         ("Memory", Bytes(d.memory_bytes) if d.memory_bytes else None), ("Last-level cache", Bytes(d.l2_cache_bytes) if d.l2_cache_bytes else None),
         ("Power limit", f"{significant(d.power_limit_watts)} W" if d.power_limit_watts else None), ("MIG profile", d.mig_profile), ("ECC", d.ecc)]
     rows += [(NAMES.get(name, name), Sentence(str(value))) for name, value in facts.software.items() if value is not None]
-    rows += [(NAMES.get(name, name.replace("_", " ")), Sentence(str(value))) for name, value in facts.host.items() if value is not None]
+    rows += [(NAMES.get(name, name.replace("_", " ")), Sentence(str(value))) for name, value in recorded(facts.host).items()]
     return Table(columns("What", "Value"), tuple(row for row in rows if row[1] is not None))
 
 
@@ -57,13 +58,13 @@ def settings(facts: RunFacts) -> Table:
 
 def protocol(facts: RunFacts) -> Table:
     """How the run was taken: what is one value for all variants."""
-    rows = [(name, value) for name, value in facts.protocol.items() if not _per_variant(facts, value) and value not in (None, [], {})]
+    rows = [(name, value) for name, value in recorded(facts.protocol).items() if not _per_variant(facts, value) and value not in ((), {})]
     return Table(columns("What", "Value"), tuple((name.replace("_", " "), Sentence(_plain(value))) for name, value in rows))
 
 
 def repetitions(facts: RunFacts) -> Table | None:
     """How the run was taken: what each variant has a value of its own for, a row per variant."""
-    own = {name: value for name, value in facts.protocol.items() if _per_variant(facts, value)}
+    own = {name: value for name, value in recorded(facts.protocol).items() if _per_variant(facts, value)}
     rows = tuple((v.title, *(_count(value.get(v.id)) for value in own.values())) for v in facts.variants.values() if any(v.id in value for value in own.values()))
     return Table(columns("Variant", *(f"#{name[:1].upper()}{name[1:].replace('_', ' ')}" for name in own)), rows) if rows else None
 
@@ -108,9 +109,9 @@ def ceilings(facts: RunFacts) -> Table | None:
 
 def clocks(facts: RunFacts) -> Table | None:
     """Clock, power and temperature per variant, medians of what was sampled between blocks."""
-    by: dict[str, list[Mapping[str, Any]]] = {}
-    for sample in facts.clocks.get("samples") or ():
-        by.setdefault(str(sample.get("variant")), []).append(sample)
+    by: dict[str, list[ClockSample]] = {}
+    for sample in facts.clocks.samples:
+        by.setdefault(str(sample.variant), []).append(sample)
     if not by:
         return None
     rows = []
@@ -120,15 +121,15 @@ def clocks(facts: RunFacts) -> Table | None:
     return Table(columns("Variant", "#SM clock (MHz)", "#Memory clock (MHz)", "#Power (W)", "#Temperature (°C)", "Throttled samples"), tuple(rows))
 
 
-def _throttling(samples: list[Mapping[str, Any]]) -> str:
+def _throttling(samples: list[ClockSample]) -> str:
     """`3 of 21: software power cap`: in how many samples something held the clocks back, and what."""
-    held = [sample for sample in samples if sample.get("throttle")]
-    reasons = sorted({reason for sample in held for reason in sample["throttle"]})
+    held = [sample for sample in samples if sample.throttle]
+    reasons = sorted({reason for sample in held for reason in sample.throttle or ()})
     return f"{len(held)} of {len(samples)}" + (f": {', '.join(reasons)}" if reasons else "")
 
 
-def _middle(samples: list[Mapping[str, Any]], key: str) -> object:
-    known = [float(s[key]) for s in samples if s.get(key) is not None]
+def _middle(samples: list[ClockSample], key: str) -> object:
+    known = [float(value) for sample in samples if (value := getattr(sample, key)) is not None]
     return Count(round(Estimate(tuple(known)).median)) if known else None
 
 
@@ -165,9 +166,11 @@ def downloads(facts: RunFacts) -> Table:
 def _plain(value: Any) -> str:
     if isinstance(value, bool):
         return "on" if value else "off"
-    if isinstance(value, dict):
+    if isinstance(value, Workload):
+        return _plain(value.to_json())
+    if isinstance(value, Mapping):
         return ", ".join(f"{k.replace('_', ' ')} {_plain(v)}" for k, v in value.items())
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, tuple):
         if len(value) > 1 and len({str(v) for v in value}) == 1:
             return f"{_plain(value[0])} in each of {len(value)}"
         return ", ".join(_plain(v) for v in value)

@@ -44,7 +44,7 @@ def reading(site: Site, path: str) -> str:
     picture = pictures.lanes(variant) if variant and variant.activities and path.startswith("reading") else None
     return page(READING[path], path, facts=shown, featured=site.featured, device=device_name(shown), naive=variant if variant and variant.ok else None,
                 flash=summaries.main_kernel(shown.variants.get("sdpa_flash")), lanes=site.chart(shown, picture, path) if picture else "",
-                processes=site.featured.protocol.get("processes"), folder=f"runs/{shown.slot}/index.md",
+                processes=site.featured.protocol.processes, folder=f"runs/{shown.slot}/index.md",
                 power=power.tables(), example=example.find(site.runs, site.outcomes) if path.startswith("reviewing") else None)
 
 

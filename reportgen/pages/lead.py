@@ -125,8 +125,8 @@ def default_backend(facts: RunFacts) -> str:
 
 
 def _default(facts: RunFacts) -> VariantFacts | None:
-    probe = facts.probes.get("default_backend") or {}
-    return facts.variants.get(f"sdpa_{probe.get('name')}")
+    probe = facts.probes.default_backend
+    return facts.variants.get(f"sdpa_{probe.name}") if probe else None
 
 
 def picks_the_fastest(facts: RunFacts) -> bool:

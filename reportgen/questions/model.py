@@ -171,7 +171,7 @@ def missing_variant(facts: RunFacts, *names: str) -> Decision | None:
 
 def not_recorded(facts: RunFacts, what: str) -> Decision:
     """The decision where the run lacks `what`: because it failed, if the run says so, else because the run is older."""
-    lost = facts.probes.get("traces_missing") or {}
+    lost = facts.probes.traces_missing
     untimed = {v.id: v.timer_note for v in facts.six if v.ok and v.gpu_time is None and v.timer_note}
     if what in TRACED and lost:
         name, reason = next(iter(lost.items()))

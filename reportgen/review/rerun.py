@@ -60,7 +60,7 @@ def _without_measuring(seen: RunDiff) -> Decision | None:
     missing = [name for name in seen.removed if name in new.variants]
     if missing:
         return Decision("partial", f"the fresh run left out {', '.join(missing)}, so it cannot stand in for the recorded one", seen)
-    few = [int(facts.protocol.get("processes") or 0) < PROCESSES for facts in (old, new)]
+    few = [(facts.protocol.processes or 0) < PROCESSES for facts in (old, new)]
     if few[1]:
         return Decision("partial", f"the fresh run has fewer than {PROCESSES} processes, so it cannot be compared", seen)
     causes = [change.name for change in seen.environment if change.baseline]

@@ -5,6 +5,8 @@ A run is a folder `docs/runs/<device>/<workload>[+label]/` with `run.json` and o
 older schema versions are upgraded in memory, and what they did not record is `None`.
 """
 
+from .conditions import Clocks, ClockSample, Host, Protocol, recorded
+from .counters import Counters, KernelCounters
 from .model import (
     QUANTITIES,
     RUN_FILE,
@@ -14,13 +16,18 @@ from .model import (
     DeviceRecord,
     MaskedRow,
     Run,
+    Status,
     Training,
     VariantRun,
     slot_name,
 )
+from .probes import Autograd, Chains, DefaultBackend, MinimalRefusal, OccupancyProbe, ProbeLaunch, Probes
 from .read import discover, from_json, load
 from .scrub import scrub, trim_trace
 from .write import save, write_trace
 
-__all__ = ["QUANTITIES", "RUN_FILE", "SCHEMA_VERSION", "STATUSES", "Ceilings", "DeviceRecord", "MaskedRow", "Run", "Training", "VariantRun",
-           "discover", "from_json", "load", "save", "scrub", "slot_name", "trim_trace", "write_trace"]
+__all__ = [
+    "QUANTITIES", "RUN_FILE", "SCHEMA_VERSION", "STATUSES", "Autograd", "Ceilings", "Chains", "ClockSample", "Clocks", "Counters", "DefaultBackend",
+    "DeviceRecord", "Host", "KernelCounters", "MaskedRow", "MinimalRefusal", "OccupancyProbe", "ProbeLaunch", "Probes", "Protocol", "Run",
+    "Status", "Training", "VariantRun", "discover", "from_json", "load", "recorded", "save", "scrub", "slot_name", "trim_trace", "write_trace",
+]  # fmt: skip

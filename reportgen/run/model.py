@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Mapping
+from typing import Annotated, Literal, Mapping, get_args
 
 from ..numbers import quantities
-from ..numbers.statistics import Estimate
 from . import names
+from .conditions import Clocks, Host, Protocol
+from .counters import Counters
+from .probes import Probes
+from .ranges import Amount, Capability, Count, Known, Rate, Seconds, Setting, Size, Times
 from .workload import Workload
 
 SCHEMA_VERSION = 1
 RUN_FILE = "run.json"
 QUANTITIES = quantities.recorded()
-STATUSES = ("ok", "unavailable", "failed")
+Status = Literal["ok", "unavailable", "failed"]
+STATUSES: tuple[Status, ...] = get_args(Status)
 
 
 @dataclass(frozen=True)
@@ -31,15 +35,15 @@ class DeviceRecord:
     mig_profile: `1g.18gb`, or `None` where MIG is off
     """
 
-    kind: str
+    kind: Literal["cuda", "rocm", "cpu"]
     name: str
     slug: str
-    compute_capability: str | None = None
-    sm_count: int | None = None
-    memory_bytes: int | None = None
-    l2_cache_bytes: int | None = None
-    power_limit_watts: float | None = None
-    default_power_limit_watts: float | None = None
+    compute_capability: Capability | None = None
+    sm_count: Size | None = None
+    memory_bytes: Count | None = None
+    l2_cache_bytes: Count | None = None
+    power_limit_watts: Amount | None = None
+    default_power_limit_watts: Amount | None = None
     mig_profile: str | None = None
     ecc: bool | None = None
     gfx: str | None = None
@@ -55,23 +59,22 @@ class Ceilings:
     copy_bytes, matmul_size: what was run
     """
 
-    copy_bytes_per_s: float | None = None
-    matmul_flop_per_s: float | None = None
-    fp32_flop_per_s: float | None = None
-    copy_bytes: int | None = None
-    matmul_size: int | None = None
+    copy_bytes_per_s: Rate | None = None
+    matmul_flop_per_s: Rate | None = None
+    fp32_flop_per_s: Rate | None = None
+    copy_bytes: Count | None = None
+    matmul_size: Size | None = None
 
 
 @dataclass(frozen=True)
 class MaskedRow:
     """What came out for a query row whose every key is masked.
 
-    outcome: `nan`, `infinite`, `zeros`, `other` (finite, not all zero), `refused`, or `takes-no-mask`
+    outcome: `other` is finite and not all zero
     reason: torch's words where it refused
-    backend_ran: the SDPA op that was pinned really ran; `None` where it does not apply
     """
 
-    outcome: str
+    outcome: Literal["nan", "infinite", "zeros", "other", "refused", "takes-no-mask"]
     reason: str | None = None
 
 
@@ -85,12 +88,12 @@ class Training:
     peak_memory_bytes: above the inputs
     """
 
-    status: str
+    status: Literal["ok", "unavailable", "failed"]
     reason: str | None = None
-    gpu_time: Estimate | None = None
-    wall_time: Estimate | None = None
-    kernels: int | None = None
-    peak_memory_bytes: int | None = None
+    gpu_time: Times | None = None
+    wall_time: Times | None = None
+    kernels: Count | None = None
+    peak_memory_bytes: Count | None = None
 
 
 @dataclass(frozen=True)
@@ -99,7 +102,7 @@ class VariantRun:
 
     source: the variant's file as it was when the run was recorded
     prediction: the steps one would expect, as `(step, what it is)` (see `variants`)
-    samples: quantity (one of `QUANTITIES`) → one value per fresh process, seconds
+    samples: quantity → one value per fresh process, seconds
     timer: how GPU time was taken: `cuda-graph`, `queued-events`, or `None` without a GPU
     trace_path: absolute path of the gzipped Kineto trace, or `None`
     relative_error, allowed_error: ‖out − ref‖ ÷ ‖ref‖ against FP64, and the most that is accepted
@@ -107,18 +110,18 @@ class VariantRun:
 
     id: str
     title: str
-    status: str
+    status: Status
     reason: str | None = None
     source: str = ""
     prediction: tuple[tuple[str, str], ...] = ()
     named: bool = True
-    samples: Mapping[str, Estimate] = field(default_factory=dict)
+    samples: Mapping[Annotated[str, Known(QUANTITIES)], Times] = field(default_factory=dict)
     timer: str | None = None
     timer_note: str | None = None
     trace_path: Path | None = None
-    peak_memory_bytes: int | None = None
-    relative_error: float | None = None
-    allowed_error: float | None = None
+    peak_memory_bytes: Count | None = None
+    relative_error: Amount | None = None
+    allowed_error: Amount | None = None
     masked_row: MaskedRow | None = None
     training: Training | None = None
 
@@ -127,31 +130,29 @@ class VariantRun:
 class Run:
     """One recorded run.
 
-    settings: switches that change results (TF32, determinism, environment variables), name → value
-    protocol: how the numbers were taken (processes, rounds, start method, input sets, …)
-    clocks: NVML samples and what they warn of, or the reason why there are none
-    probes: smaller experiments beside the variants, by name (`default_backend`, `autograd`,
-        `saving_accumulates`, `occupancy_probe`, …); a missing name was not recorded
+    settings: switches that change results (TF32, determinism, …), name → value; `environment` holds the
+        environment variables that were set
+    ceilings: `None` where they were not measured
     counters: hardware counters per variant, or `None`; `counters_reason` says why there are none
     phases: seconds that each phase of the capture took
     """
 
     path: Path
-    schema_version: int
+    schema_version: Count
     recorded_on: str
     device: DeviceRecord
     software: Mapping[str, str | None]
-    host: Mapping[str, Any]
-    settings: Mapping[str, Any]
+    host: Host
+    settings: Mapping[str, Setting | Mapping[str, str]]
     workload: Workload
     label: str | None
-    protocol: Mapping[str, Any]
-    ceilings: Ceilings | None
-    clocks: Mapping[str, Any]
-    probes: Mapping[str, Any]
+    protocol: Protocol
     variants: Mapping[str, VariantRun]
-    phases: Mapping[str, float]
-    counters: Mapping[str, Any] | None = None
+    ceilings: Ceilings | None = None
+    clocks: Clocks = Clocks()
+    probes: Probes = Probes()
+    phases: Mapping[str, Seconds] = field(default_factory=dict)
+    counters: Counters | None = None
     counters_reason: str | None = None
 
     @property

@@ -19,6 +19,9 @@ from ..errors import ReportError, RunInvalid
 from ..numbers import quantities
 from ..numbers.ranks import detectable
 from . import Run, VariantRun
+from .decode import Misfit, decode
+from .ranges import Setting, Share, Size
+from .read import document, settings
 from ..numbers.statistics import MINIMUM_EFFECT, PROCESSES, Estimate
 from ..saying.tables import Table, columns
 from ..saying.units import Count, Percent, plural
@@ -44,12 +47,12 @@ class Noise:
         in any pair of runs; what moves all variants of a run alike is not in it
     """
 
-    runs: int
-    pairs: int
+    runs: Size
+    pairs: Size
     software: Mapping[str, str | None]
-    settings: Mapping[str, Any]
-    shifts: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    ratios: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    settings: Mapping[str, Setting | Mapping[str, str]]
+    shifts: Mapping[str, Mapping[str, Share]]
+    ratios: Mapping[str, Mapping[str, Share]] = field(default_factory=dict)
 
     def floor(self, quantity: str) -> float:
         """The largest shift of this quantity over all variants; 0 where it was not taken."""
@@ -190,17 +193,17 @@ def load(folder: Path) -> Noise | None:
         RunInvalid: the file is there and cannot be read.
     """
     file = folder / NOISE_FILE
-    if not file.is_file():
+    if not file.exists():
         return None
+    cure = "restore it from version control, or run `make noise` again"
+    data = document(file, cure)
     try:
-        data = json.loads(file.read_text(encoding="utf-8"))
-        if data["schema_version"] > SCHEMA_VERSION:
-            raise RunInvalid(f"written with schema {data['schema_version']}", where=str(file), cure="update this program")
-        shifts = {name: {quantity: float(value) for quantity, value in kept.items()} for name, kept in data["shifts"].items()}
-        return Noise(int(data["runs"]), int(data["pairs"]), dict(data["software"]), dict(data["settings"]), shifts,
-                     {name: {pair: float(value) for pair, value in kept.items()} for name, kept in data["ratios"].items()})
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise RunInvalid(f"not a noise file ({error})", where=str(file), cure="restore it from version control, or run `make noise` again") from None
+        version = decode(Size, decode(Mapping[str, Any], data).get("schema_version"), "schema_version")
+        if version > SCHEMA_VERSION:
+            raise RunInvalid(f"written with schema {version}", where=str(file), cure="update this program")
+        return decode(Noise, data, settings=settings(data))
+    except Misfit as problem:
+        raise RunInvalid(f"not a noise file ({problem})", where=str(file), cure=cure) from None
 
 
 def current(run: Run) -> Noise | None:

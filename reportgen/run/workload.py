@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Mapping
 
 from ..errors import ReportError
+from .ranges import Dtype, Extent
 
 ELEMENT_BYTES = {"bfloat16": 2, "float16": 2, "float32": 4}
 SIZES = ("batch", "heads", "sequence", "head_dim")
@@ -25,11 +26,11 @@ class Workload:
     """
 
     name: str
-    batch: int
-    heads: int
-    sequence: int
-    head_dim: int
-    dtype: str = "bfloat16"
+    batch: Extent
+    heads: Extent
+    sequence: Extent
+    head_dim: Extent
+    dtype: Dtype = "bfloat16"
     causal: bool = True
 
     def __post_init__(self) -> None:

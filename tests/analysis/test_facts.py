@@ -10,6 +10,7 @@ from reportgen import run as run_room
 from reportgen.analysis import counters as counters_room
 from reportgen.analysis.build import typical_forwards
 from reportgen.analysis.caveats import run_caveats
+from reportgen.run import Clocks, ClockSample, KernelCounters, Protocol
 from reportgen.run.noise import Noise, save
 from reportgen.numbers.statistics import Estimate
 from reportgen.trace import Activity, Forward, Launch
@@ -40,43 +41,42 @@ def run_with(**changes):
 
 
 def test_throttling_says_how_many_samples_and_which_clocks():
-    samples = [{"variant": "naive", "sm_mhz": 1980, "throttle": []}, {"variant": "naive", "sm_mhz": 1965, "throttle": ["software power cap"]}]
-    assert run_caveats(run_with(clocks={"samples": samples}), {}) == (
+    samples = (ClockSample("naive", 1980, throttle=()), ClockSample("naive", 1965, throttle=("software power cap",)))
+    assert run_caveats(run_with(clocks=Clocks(samples=samples)), {}) == (
         "The clocks were held back (software power cap) in 1 of 2 samples; the SM clock ran between 1,965 MHz and 1,980 MHz.",)
 
 
 def test_clocks_apart_between_variants_are_said_and_raise_the_floor():
-    samples = [{"variant": "naive", "sm_mhz": 1900, "throttle": []}, {"variant": "sdpa_math", "sm_mhz": 1710, "throttle": []}]
-    run = run_with(clocks={"samples": samples})
+    run = run_with(clocks=Clocks(samples=(ClockSample("naive", 1900, throttle=()), ClockSample("sdpa_math", 1710, throttle=()))))
     assert "margins smaller than 10 % are treated as noise" in run_caveats(run, {})[0]
     assert facts_room.build(run).floor == pytest.approx(0.1)
 
 
 def test_neighbours_make_every_time_suspect():
-    assert run_caveats(run_with(clocks={"other_processes": 2}), {}) == (
+    assert run_caveats(run_with(clocks=Clocks(other_processes=2)), {}) == (
         "2 other compute processes used this GPU during the run, so every time here is suspect.",)
 
 
 def test_a_quiet_run_has_no_caveat():
-    assert run_caveats(run_with(clocks={}), {}) == ()
+    assert run_caveats(run_with(clocks=Clocks()), {}) == ()
 
 
 def test_the_trace_and_the_timer_apart_by_more_than_five_percent_is_said():
     built = facts_room.build(run_room.load(RECORDED)).variants["sdpa_flash"]
     apart = replace(built, trace_gpu_time=built.gpu_time.median * 1.08)
-    assert run_caveats(run_with(clocks={}), {"sdpa_flash": apart})[0].startswith("SDPA flash: the activities in the trace add up to")
-    assert run_caveats(run_with(clocks={}), {"sdpa_flash": replace(built, trace_gpu_time=built.gpu_time.median * 1.04)}) == ()
+    assert run_caveats(run_with(clocks=Clocks()), {"sdpa_flash": apart})[0].startswith("SDPA flash: the activities in the trace add up to")
+    assert run_caveats(run_with(clocks=Clocks()), {"sdpa_flash": replace(built, trace_gpu_time=built.gpu_time.median * 1.04)}) == ()
 
 
 def test_counters_of_another_number_of_kernels_are_not_attached():
     naive = facts_room.build(run_room.load(RECORDED)).variants["naive"]
-    assert counters_room.mismatch(naive.activities, [{"kernel": "a"}]) == "the trace shows 5 kernels, the counter tool 1"
+    assert counters_room.mismatch(naive.activities, [KernelCounters("a")]) == "the trace shows 5 kernels, the counter tool 1"
 
 
 def test_counters_under_another_name_are_not_attached_and_the_place_is_said():
     naive = facts_room.build(run_room.load(RECORDED)).variants["naive"]
-    rows = [{"kernel": a.name, "metrics": {}} for a in naive.activities if a.kind == "kernel"]
-    rows[3]["kernel"] = "another_kernel<int>(float)"
+    rows = [KernelCounters(a.name) for a in naive.activities if a.kind == "kernel"]
+    rows[3] = KernelCounters("another_kernel<int>(float)")
     assert counters_room.mismatch(naive.activities, rows) == "kernel 4 is softmax_warp_forward in the trace and another_kernel for the counter tool"
 
 
@@ -102,18 +102,18 @@ def test_the_first_call_of_a_process_is_told_from_one_after_others():
     """Process 0 began with naive and took 80 ms; in process 1 it came after others and took 1 ms."""
     recorded = run_room.load(RECORDED)
     naive = replace(recorded.variants["naive"], samples={"first_call": Estimate((0.08, 0.001))})
-    run = replace(recorded, variants={"naive": naive}, protocol={"first_call_order": [["naive", "sdpa_math"], ["sdpa_math", "naive"]]})
+    run = replace(recorded, variants={"naive": naive}, protocol=Protocol(first_call_order=(("naive", "sdpa_math"), ("sdpa_math", "naive"))))
     built = facts_room.build(run).variants["naive"]
     assert built.first_call_alone == Estimate((0.08,))
     assert (built.first_call.low, built.first_call.high) == (0.001, 0.08)
-    assert facts_room.build(replace(run, protocol={})).variants["naive"].first_call_alone is None
+    assert facts_room.build(replace(run, protocol=Protocol())).variants["naive"].first_call_alone is None
 
 
 def test_each_quantity_has_its_own_floor_where_one_was_taken(tmp_path):
     recorded = run_room.load(RECORDED)
     noise = Noise(6, 15, recorded.software, recorded.settings, {"naive": {"gpu_time": 0.001, "host_time": 0.25}}, {"host_time": {"naive/sdpa_math": 0.03}})
     save(noise, tmp_path)
-    built = facts_room.build(replace(recorded, path=tmp_path, clocks={}, variants={}))
+    built = facts_room.build(replace(recorded, path=tmp_path, clocks=Clocks(), variants={}))
     assert built.floor_of("host_time", "sdpa_math", "naive") == 0.03
     assert built.floor_of("host_time", "naive", "sdpa_flash") == 0.25
     assert built.floor_of("gpu_time", "naive", "sdpa_math") == 0.001

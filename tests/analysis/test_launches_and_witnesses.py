@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from builders import activity, facts, variant
+from builders import activity, facts, probes, variant
 from reportgen.analysis.launches import is_driver_call, is_runtime_call, library_launches
 from reportgen.analysis.masking import mask_ops
 from reportgen.analysis.residency import Check, Source, check, comparable, false_zero, occupancy_disagrees
 from reportgen.analysis.witnesses import Fit, fit, hearing, pairs, telling, witnesses
+from reportgen.run import OccupancyProbe, Probes
 from turned import counted, resident
 
 H200_SMS = 132
@@ -22,7 +23,7 @@ def with_kernels(*kernels):
     run = facts("h200")
     bare = {name: replace(v, activities=()) for name, v in run.variants.items()}
     bare["naive"] = replace(bare["naive"], activities=tuple(kernels))
-    return replace(run, variants=bare, probes={})
+    return replace(run, variants=bare, probes=Probes())
 
 
 def kernel(name, api="cudaLaunchKernel", shared=0, field=50.0, grid=FULL):
@@ -80,8 +81,8 @@ def test_the_probes_are_a_pair_where_shared_memory_alone_turns_the_reading_to_ze
     (pair,) = pairs(facts("h200"))
     assert (pair.api, pair.small.field, pair.large.field, pair.small.shared_memory, pair.large.shared_memory) == ("cuLaunchKernel", 38.0, 0.0, 16384, 53248)
     run = facts("h200")
-    risen = [{**entry, "profiler_occupancy": 5.0} for entry in run.probes["occupancy_probe"]]
-    assert pairs(replace(run, probes={"occupancy_probe": risen})) == ()
+    risen = OccupancyProbe(tuple(replace(launch, profiler_occupancy=5.0) for launch in run.probes.occupancy_probe.launches))
+    assert pairs(probes(run, occupancy_probe=risen)) == ()
 
 
 def test_kernels_are_grouped_by_library_and_call_and_nameless_ones_by_their_own_name():

@@ -18,6 +18,7 @@ from reportgen.analysis import CounterFacts, residency, traffic
 from reportgen.analysis import counters as counters_room
 from reportgen.findings import outcomes
 from reportgen.hardware.kernel_names import decode
+from reportgen.run import KernelCounters
 from reportgen.analysis.patterns.tiles import tile, tiled_flop
 from reportgen.run.workload import ARTICLE, PRESETS
 
@@ -179,7 +180,7 @@ class TestAttaching:
     ])  # fmt: skip
     def test_a_zero_needs_the_types_that_the_kernel_could_have_used(self, metrics, flop):
         """Without a count for bf16, or for a TF32 that was asked for, 0 elsewhere does not mean no Tensor Cores."""
-        row = {"kernel": "k", "metrics": {f"sm__ops_path_tensor_src_{name}.sum": value for name, value in metrics.items()}}
+        row = KernelCounters("k", metrics={f"sm__ops_path_tensor_src_{name}.sum": value for name, value in metrics.items()})
         (found,) = counters_room.attach((activity(name="k"),), [row], "bfloat16")
         assert found.counters.tensor_core_flop == flop
 

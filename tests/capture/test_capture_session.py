@@ -120,9 +120,9 @@ def test_the_trace_holds_the_annotated_forwards(recorded):
 
 def test_the_run_says_how_it_was_taken(recorded):
     protocol = recorded.protocol
-    assert (protocol["processes"], protocol["rounds"], protocol["timer"], protocol["input_sets"]) == (2, 1, None, None)
-    assert protocol["start_method"] in ("forkserver", "spawn")
-    assert protocol["threads"] >= 1
+    assert (protocol.processes, protocol.rounds, protocol.timer, protocol.input_sets) == (2, 1, None, None)
+    assert protocol.start_method in ("forkserver", "spawn")
+    assert protocol.threads >= 1
     assert recorded.counters_reason == "not taken in a quick run"
     assert recorded.phases["whole"] > recorded.phases["timing"] > 0
 

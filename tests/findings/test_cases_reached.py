@@ -12,6 +12,7 @@ from case_tables import CLAIMS, outcome, together
 from reportgen.pages.charts import svg
 from reportgen.findings import FINDINGS, claims
 from reportgen.questions.model import VERDICTS
+from reportgen.run import Probes
 from reportgen.saying.tables import markdown
 
 REACHED = together("CASES_REACHED")
@@ -52,7 +53,7 @@ def test_verdict_and_case_on_each_device(claim: str, device: str):
 def test_evidence_and_its_charts_can_be_drawn_on_every_device(finding, device: str):
     """Missing variants and a missing GPU lane leave tables out; they break nothing."""
     run = facts(device)
-    for turned in (run, no_lane(run), replace(run, variants={}), replace(run, ceilings=None), replace(run, probes={})):
+    for turned in (run, no_lane(run), replace(run, variants={}), replace(run, ceilings=None), replace(run, probes=Probes())):
         shown = finding.evidence(turned)
         assert all(markdown(table) for table in shown.tables)
         assert len({chart.name for chart in shown.charts}) == len(shown.charts)

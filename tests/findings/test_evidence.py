@@ -12,6 +12,7 @@ from reportgen.saying import tables
 from reportgen.analysis import SIX
 from reportgen.findings import FINDINGS, outcomes
 from reportgen.questions.model import refusal
+from reportgen.run import Autograd, Chains, Clocks, DefaultBackend, Host, OccupancyProbe, Probes, Protocol
 
 BARE = dict(gpu_time=None, gpu_time_cold=None, wall_time=None, host_time=None, profiled_host_time=None, first_call=None, first_call_new_shape=None,
             peak_memory_bytes=None, relative_error=None, masked_row=None, training=None, integrity=None)
@@ -21,7 +22,7 @@ def poor(run):
     """A run that recorded traces and nothing else."""
     for name in SIX:
         run = variant(run, name, **BARE)
-    return replace(run, probes={}, ceilings=None, clocks={}, settings={}, protocol={}, software={}, host={})
+    return replace(run, probes=Probes(), ceilings=None, clocks=Clocks(), settings={}, protocol=Protocol(), software={}, host=Host())
 
 
 def emptied(run, how):
@@ -38,9 +39,9 @@ RUNS |= {
     "nothing but traces, on a CPU": lambda: poor(facts("cpu")),
     "nothing ran": lambda: emptied(facts(), unavailable),
     "no variants": lambda: emptied(facts(), without),
-    "no probes": lambda: replace(facts(), probes={}),
+    "no probes": lambda: replace(facts(), probes=Probes()),
     "no ceilings": lambda: replace(facts(), ceilings=None),
-    "failed probes": lambda: replace(facts(), probes={name: {"reason": "out of memory"} for name in facts().probes}),
+    "failed probes": lambda: replace(facts(), probes=Probes(*(kind(reason="out of memory") for kind in (DefaultBackend, Autograd, OccupancyProbe, Chains)))),
 }
 
 

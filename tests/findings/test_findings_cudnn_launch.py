@@ -9,18 +9,19 @@ from builders import activity, facts, no_lane, probes, unavailable, variant
 from reportgen.questions.model import evaluate
 from reportgen.findings.cudnn_launch import FINDING
 from reportgen.findings.zero_cause import pair
+from reportgen.run import OccupancyProbe, ProbeLaunch
 from turned import WIDE, counted, kernels, resident, with_extra_kernel, without_kernels
 
 CLAIMS = {claim.id: claim for claim in FINDING.claims}
-GRID = [8448, 1, 1]
+GRID = (8448, 1, 1)
 
 
 def probe(api, kib, field):
-    return {"name": f"probe_{kib}_kib", "launch_api": api, "shared_memory": kib * 1024, "profiler_occupancy": field, "grid": GRID, "block": [128, 1, 1], "registers": 16}
+    return ProbeLaunch(f"probe_{kib}_kib", api, kib * 1024, field, GRID, (128, 1, 1), 16)
 
 
 def no_probe(run):
-    return probes(run, occupancy_probe={"reason": "the probe kernels could not be loaded"})
+    return probes(run, occupancy_probe=OccupancyProbe(reason="the probe kernels could not be loaded"))
 
 
 def all_by_runtime(run):
@@ -216,22 +217,22 @@ def test_exactly_48_kib_is_not_above_it():
 
 def test_four_probes_alone_show_both_halves():
     """Two sizes by two launch calls: the size decides, the call does not."""
-    four = [probe("cuLaunchKernel", 16, 100.0), probe("cudaLaunchKernel", 16, 100.0), probe("cuLaunchKernel", 52, 0.0), probe("cudaLaunchKernel", 52, 0.0)]
-    outcome = cause(probes(facts(), occupancy_probe=four))
+    four = (probe("cuLaunchKernel", 16, 100.0), probe("cudaLaunchKernel", 16, 100.0), probe("cuLaunchKernel", 52, 0.0), probe("cudaLaunchKernel", 52, 0.0))
+    outcome = cause(probes(facts(), occupancy_probe=OccupancyProbe(four)))
     assert (outcome.verdict, outcome.case) == ("differs", "both-halves")
     assert outcome.because[1] == ("A controlled pair says so too: two probe kernels that differ in shared memory alone (16 KiB and 52 KiB) read 100 % and 0 % when "
                                   "`cuLaunchKernel` launches them and 100 % and 0 % when `cudaLaunchKernel` launches them.")
 
 
 def test_probes_that_read_alike_are_no_pair():
-    assert pair(probes(facts(), occupancy_probe=[probe("cuLaunchKernel", 16, 100.0), probe("cuLaunchKernel", 52, 38.0)])) is None
-    assert pair(probes(facts(), occupancy_probe=[probe("cuLaunchKernel", 16, 100.0), probe("cudaLaunchKernel", 52, 0.0)])) is None
+    assert pair(probes(facts(), occupancy_probe=OccupancyProbe((probe("cuLaunchKernel", 16, 100.0), probe("cuLaunchKernel", 52, 38.0))))) is None
+    assert pair(probes(facts(), occupancy_probe=OccupancyProbe((probe("cuLaunchKernel", 16, 100.0), probe("cudaLaunchKernel", 52, 0.0))))) is None
     assert pair(probes(facts(), occupancy_probe=None)) is None
 
 
 def test_a_kernel_against_the_48_kib_rule_is_said():
     """Whoever reads 38 % above 48 KiB breaks the rule that the page explains; that must not be hidden."""
-    outcome = cause(probes(facts(), occupancy_probe=[probe("cuLaunchKernel", 16, 100.0), probe("cuLaunchKernel", 52, 38.0)]))
+    outcome = cause(probes(facts(), occupancy_probe=OccupancyProbe((probe("cuLaunchKernel", 16, 100.0), probe("cuLaunchKernel", 52, 38.0)))))
     assert outcome.case == "driver-half"
     assert outcome.caveats == ("One kernel does not fit the 48 KiB rule either: `probe_52_kib` (52 KiB of shared memory, launched by `cuLaunchKernel`) reads 38 %.",)
 

@@ -9,6 +9,7 @@ import pytest
 from builders import facts, failed, probes, unavailable, variant, without
 from reportgen.questions.model import evaluate
 from reportgen.findings.fastest import FINDING
+from reportgen.run import DefaultBackend
 from turned import counted, timed, without_ops
 
 CLAIMS = {claim.id: claim for claim in FINDING.claims}
@@ -180,13 +181,13 @@ def test_nobody_is_told_to_pin_what_torch_picks_by_itself():
 
 
 def test_a_winner_that_torch_does_not_pick_is_to_be_pinned():
-    run = probes(facts("a100"), default_backend={"name": "cudnn", "op": "aten::_scaled_dot_product_cudnn_attention"})
+    run = probes(facts("a100"), default_backend=DefaultBackend("cudnn", "aten::_scaled_dot_product_cudnn_attention"))
     assert fastest(run).advice == (
         "Pin the winner for this shape (`sdpa_kernel(SDPBackend.FLASH_ATTENTION)`) and check that its accuracy suits you: unpinned, torch picks cuDNN (torch 2.13.0+cu130 and "
         "cuDNN 9.19.0, without a mask of one's own and without gradients). " + SHARED)
 
 
-@pytest.mark.parametrize("probe", [None, {"reason": "out of memory"}])
+@pytest.mark.parametrize("probe", [None, DefaultBackend(reason="out of memory")])
 def test_without_the_probe_the_advice_says_what_it_does_not_know(probe):
     assert fastest(probes(facts("a100"), default_backend=probe)).advice == (
         "Pin the winner for this shape (`sdpa_kernel(SDPBackend.FLASH_ATTENTION)`), unless your trace shows that an unpinned call gets it anyway: this run did not try. " + SHARED)

@@ -10,6 +10,7 @@ from builders import activities, activity, estimate, facts, probes, unavailable,
 from case_tables import outcome
 from reportgen.findings.hidden_memcpy import FINDING
 from reportgen.numbers.statistics import Estimate
+from reportgen.run import Autograd, MinimalRefusal
 
 
 def extra(run, variant_id, **changes):
@@ -40,10 +41,10 @@ def ops_of(name, other):
 
 def autograd(**changes):
     run = facts()
-    return probes(run, autograd={**run.probes["autograd"], **changes})
+    return probes(run, autograd=replace(run.probes.autograd, **changes))
 
 
-MINIMAL_RUNS = {"refused": False, "code": "", "message": None}
+MINIMAL_RUNS = MinimalRefusal(refused=False)
 
 
 CASES_REACHED = {
@@ -117,7 +118,7 @@ CASES_REACHED = {
         lambda: probes(facts(), autograd=None),
         "Not measurable: this run was recorded before the gradient of both variants was measured."),
     ("inplace-autograd", "probe-failed"): (
-        lambda: probes(facts(), autograd={"reason": "CUDA out of memory"}),
+        lambda: probes(facts(), autograd=Autograd(reason="CUDA out of memory")),
         "Not measurable: the gradients could not be taken here (CUDA out of memory)."),
     ("inplace-autograd", "fine-here"): (
         facts,

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from builders import activities, estimate, facts, probes, unavailable
 from case_tables import outcome
 from reportgen.findings.saving_per_layer import FINDING
+from reportgen.numbers.statistics import Estimate
+from reportgen.run import Chains
 
 
 def chain(deep_us, single_us=1056.0, deep_samples=None):
     """The probe with other times for naive: one forward, and 24 chained ones (in-place: 930 and 22,320 µs)."""
-    probe = facts().probes["saving_accumulates"]
-    deep = deep_samples or estimate(deep_us).samples
-    return probes(facts(), saving_accumulates={**probe, "naive": {"1": list(estimate(single_us).samples), "24": list(deep)}})
+    deep = Estimate(tuple(deep_samples)) if deep_samples else estimate(deep_us)
+    return probes(facts(), saving_accumulates=replace(facts().probes.saving_accumulates, naive={"1": estimate(single_us), "24": deep}))
 
 
 def scattered():
     """Per-layer savings from about 0.7 to 1.3 of the single one."""
-    inplace = facts().probes["saving_accumulates"]["naive_inplace"]["24"]
+    inplace = facts().probes.saving_accumulates.naive_inplace["24"].samples
     savings = (0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.3)
     return chain(0, deep_samples=[t + 24 * 126e-6 * part for t, part in zip(inplace, savings)])
 
@@ -34,7 +37,7 @@ CASES_REACHED = {
         lambda: probes(facts(), saving_accumulates=None),
         "Not measurable: this run was recorded before a chain of forwards was measured."),
     ("saving-accumulates", "probe-failed"): (
-        lambda: probes(facts(), saving_accumulates={"reason": "chains of forwards could not be timed"}),
+        lambda: probes(facts(), saving_accumulates=Chains(reason="chains of forwards could not be timed")),
         "Not measurable: the saving over a chain of forwards was not recorded (chains of forwards could not be timed)."),
     ("saving-accumulates", "no-copy"): (
         lambda: activities(facts(), "naive", lambda a: None if a.role == "copy" else a),

@@ -8,6 +8,7 @@ from builders import estimate, facts, variant
 from reportgen.analysis import RunFacts
 from reportgen.findings import FINDINGS
 from reportgen.pages import lead, site
+from reportgen.run import DefaultBackend, Probes
 
 
 def test_the_winner_is_named_with_the_next_and_the_naive_one() -> None:
@@ -65,9 +66,9 @@ def test_the_first_call_is_mentioned_where_it_is_dear() -> None:
 def test_what_pytorch_picks_is_compared_with_the_winner() -> None:
     run = facts("h200")
     assert lead.default_backend(run) == "Unpinned, PyTorch picks SDPA cuDNN for this shape, so there is nothing to pin for speed."
-    other = replace(run, probes={"default_backend": {"name": "flash", "op": "x"}})
+    other = replace(run, probes=Probes(DefaultBackend("flash", "x")))
     assert lead.default_backend(other) == "Unpinned, PyTorch picks SDPA flash here. Pin SDPA cuDNN to get the fastest."
-    assert lead.default_backend(replace(run, probes={})) == ""
+    assert lead.default_backend(replace(run, probes=Probes())) == ""
 
 
 def test_advice_is_given_once() -> None:
@@ -84,7 +85,7 @@ def test_nobody_is_told_to_pin_what_pytorch_picks() -> None:
 
     run = facts("h200")
     assert lead.picks_the_fastest(run) and first(run).startswith("Pin a backend in a benchmark")
-    other = replace(run, probes={**run.probes, "default_backend": {"name": "flash", "op": "x"}})
+    other = replace(run, probes=replace(run.probes, default_backend=DefaultBackend("flash", "x")))
     assert not lead.picks_the_fastest(other) and first(other).startswith("Pin the winner for this shape")
 
 
@@ -99,4 +100,4 @@ def test_who_writes_attention_by_hand_is_told_what_the_one_call_gives() -> None:
         "Where attention is written by hand, call `F.scaled_dot_product_attention(q, k, v, is_causal=True)`: left alone it runs SDPA cuDNN here, "
         "and naive attention takes 17.9× its GPU time.")
     assert lead.by_hand(variant(facts("h200"), "naive", gpu_time=estimate(59))) == ""
-    assert lead.by_hand(replace(facts("h200"), probes={})) == ""
+    assert lead.by_hand(replace(facts("h200"), probes=Probes())) == ""

@@ -21,6 +21,8 @@ from reportgen.pages import board, compare, device, front, glance, navigation, p
 from reportgen.pages import variant as variant_page
 from reportgen.pages.cells import dims, heading, sentence, signed
 from reportgen.pages.environment import environment
+from reportgen.run import Clocks, ClockSample, Protocol
+from reportgen.run.workload import PRESETS
 from reportgen.saying.tables import Code, Table, columns, markdown
 from reportgen.saying.units import Seconds
 
@@ -129,7 +131,7 @@ def test_every_page_says_that_it_is_generated() -> None:
 
 def test_no_page_holds_dates_hosts_or_commits() -> None:
     """A rerun on another day or machine changes no page by that alone."""
-    dated = replace(facts("h200"), protocol={"processes": 7})
+    dated = replace(facts("h200"), protocol=Protocol(processes=7))
     for name, content in rendered(dated).items():
         assert not re.search(r"\b20\d\d-\d\d-\d\d\b|\b[0-9a-f]{40}\b", content), name
 
@@ -324,10 +326,11 @@ def test_phases_show_their_parts_below_them_and_shares_of_the_whole() -> None:
 
 
 def test_what_each_variant_repeats_is_a_table_of_its_own() -> None:
-    run = replace(facts("h200"), protocol={"processes": 7, "rounds_done": [3, 3, 3], "forwards_per_graph": {"naive": 20, "sdpa_math": 8}, "timer": [], "new_shape": {"head_dim": 64}})
-    assert [tuple(str(cell) for cell in row) for row in device.protocol(run).rows] == [("processes", "7"), ("rounds done", "3 in each of 3"), ("new shape", "head dim 64")]
+    run = replace(facts("h200"), protocol=Protocol(processes=7, rounds_done=(3, 3, 3), forwards_per_graph={"naive": 20, "sdpa_math": 8}, timer=(), new_shape=PRESETS["small"]))
+    assert [tuple(str(cell) for cell in row) for row in device.protocol(run).rows] == [
+        ("processes", "7"), ("rounds done", "3 in each of 3"), ("new shape", "name small, batch 1, heads 4, sequence 256, head dim 64, dtype bfloat16, causal on")]
     assert markdown(device.repetitions(run)).split("\n")[2:] == ["| Naive | 20 |", "| SDPA math | 8 |"]
-    assert device.repetitions(replace(run, protocol={"processes": 7})) is None
+    assert device.repetitions(replace(run, protocol=Protocol(processes=7))) is None
 
 
 def test_columns_without_a_value_are_left_out_and_named() -> None:
@@ -595,9 +598,8 @@ def test_first_calls_have_no_middle_and_times_their_own_unit() -> None:
 
 
 def test_clocks_say_in_how_many_samples_they_were_held_back() -> None:
-    samples = [{"variant": "naive", "sm_mhz": 1980, "throttle": []}, {"variant": "naive", "sm_mhz": 1500, "throttle": ["software power cap"]},
-               {"variant": "sdpa_flash", "sm_mhz": 1980, "throttle": []}]
-    table = device.clocks(replace(facts("h200"), clocks={"samples": samples}))
+    samples = (ClockSample("naive", 1980, throttle=()), ClockSample("naive", 1500, throttle=("software power cap",)), ClockSample("sdpa_flash", 1980, throttle=()))
+    table = device.clocks(replace(facts("h200"), clocks=Clocks(samples=samples)))
     assert [row[-1] for row in table.rows] == ["1 of 2: software power cap", "0 of 1"]
 
 

@@ -16,6 +16,7 @@ from reportgen.review.diff.compare import NOT_TRIED
 from reportgen.questions.model import Outcome
 from reportgen.commands.interruption import Stages
 from reportgen.run.layout import Layout
+from reportgen.run import Host
 from reportgen.run.noise import Noise, save
 
 MATH_GEMM = "sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize128x128x8_stage3_warpsize2x2x1_ffma_aligna4_alignc4_execute_kernel__5x_cublas"
@@ -149,7 +150,7 @@ def test_another_torch_or_setting_is_a_new_baseline_and_another_python_or_host_i
 
     assert between(facts(), with_software(torch="2.12.0")).new_baseline
     assert between(facts(), replace(facts(), settings={**facts().settings, "float32_matmul_precision": "high"})).new_baseline
-    other = between(facts(), replace(with_software(python="3.13.0"), host={"cpu": "another", "logical_cpus": 64}))
+    other = between(facts(), replace(with_software(python="3.13.0"), host=Host("another", 64)))
     assert [change.name for change in other.environment] == ["python", "host cpu", "host logical_cpus"] and not other.new_baseline
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Collection, Mapping
 
 from ...analysis import RunFacts
+from ...run import recorded
 from ...run.noise import other_settings, other_software, switches
 from ...saying.units import Bytes
 from .model import EnvironmentChange
@@ -26,8 +27,8 @@ def environment(old: RunFacts, new: RunFacts) -> tuple[EnvironmentChange, ...]:
     changes += _mapping("", old.software, new.software, other_software(old.software, new.software))
     decisive = other_settings(old.settings, new.settings, new.device.kind)
     changes += _mapping("setting ", switches(old.settings), switches(new.settings), decisive)
-    changes += _mapping("host ", old.host, new.host, ())
-    changes += _mapping("protocol ", *({name: run.protocol.get(name) for name in _PROTOCOL} for run in (old, new)), ())
+    changes += _mapping("host ", recorded(old.host), recorded(new.host), ())
+    changes += _mapping("protocol ", *({name: getattr(run.protocol, name) for name in _PROTOCOL} for run in (old, new)), ())
     return tuple(changes)
 
 
@@ -53,4 +54,6 @@ def _mapping(prefix: str, old: Mapping[str, Any], new: Mapping[str, Any], decisi
 
 
 def _text(value: Any) -> str | None:
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value))
     return None if value is None else str(value)

@@ -1,0 +1,101 @@
+"""Small experiments beside the variants, each with what it found or the reason why it found nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, Mapping
+
+from ..numbers.statistics import Estimate
+from .ranges import Amount, Count, Number, Size, Times, Triple
+
+
+@dataclass(frozen=True)
+class DefaultBackend:
+    """The SDPA backend that runs when nothing is pinned: `flash`, and the op that was seen."""
+
+    name: str | None = None
+    op: str | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class MinimalRefusal:
+    """The few lines in which an in-place mask breaks the backward pass. message: torch's, where it refused."""
+
+    refused: bool
+    code: str = ""
+    message: str | None = None
+
+
+@dataclass(frozen=True)
+class Autograd:
+    """Masking in place and the backward pass.
+
+    gradients_equal: naive and in place give the same gradients bit for bit; `None` if one refused
+    relative_difference: the largest of the three ‖difference‖ ÷ ‖gradient‖
+    inplace_backward: whether the backward pass ran, with torch's `reason` where it did not
+    """
+
+    gradients_equal: bool | None = None
+    relative_difference: Amount | None = None
+    inplace_backward: Literal["ok", "refused"] | None = None
+    reason: str | None = None
+    minimal_refusal: MinimalRefusal | None = None
+
+
+@dataclass(frozen=True)
+class ProbeLaunch:
+    """One launch of a kernel that does nothing. shared_memory: bytes; profiler_occupancy: percent, as written."""
+
+    name: str
+    launch_api: str
+    shared_memory: Count | None = None
+    profiler_occupancy: Number | None = None
+    grid: Triple | None = None
+    block: Triple | None = None
+    registers: Count | None = None
+
+
+@dataclass(frozen=True)
+class OccupancyProbe:
+    """Which of two kernels, launched in two ways, the profiler gives an occupancy of 0 (`capture.occupancy_probe`)."""
+
+    launches: tuple[ProbeLaunch, ...] = ()
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class Chains:
+    """Forwards in a row, the output of one being the queries of the next.
+
+    layers: how many forwards a chain has, for each that was timed
+    naive, naive_inplace: layers as text → seconds of the whole chain, one value per process
+    """
+
+    layers: tuple[Size, ...] = ()
+    timer: str | None = None
+    naive: Mapping[str, Times] = field(default_factory=dict)
+    naive_inplace: Mapping[str, Times] = field(default_factory=dict)
+    reason: str | None = None
+
+    @property
+    def timed(self) -> bool:
+        return bool(self.layers and self.naive and self.naive_inplace)
+
+    def time(self, variant: str, layers: int) -> Estimate:
+        """Seconds of the chain of so many forwards of `naive` or `naive_inplace`."""
+        return {"naive": self.naive, "naive_inplace": self.naive_inplace}[variant][str(layers)]
+
+
+@dataclass(frozen=True)
+class Probes:
+    """What each probe found; `None` where the run does not have it.
+
+    traces_missing: variant that ran → why it has no trace
+    """
+
+    default_backend: DefaultBackend | None = None
+    autograd: Autograd | None = None
+    occupancy_probe: OccupancyProbe | None = None
+    saving_accumulates: Chains | None = None
+    traces_missing: Mapping[str, str] = field(default_factory=dict)
