@@ -8,13 +8,20 @@ may still lie in the cache when its counting stops, and are counted with the ker
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from enum import Enum
 
 from .model import ActivityFacts, RunFacts, VariantFacts
+from .patterns.roles import MULTIPLIES
 
 OPERANDS_BEYOND_CACHE = 4
 """DRAM traffic ÷ operand bytes means something only from this multiple of the last-level cache on."""
-MULTIPLIES = ("matmul", "fused attention")
+
+
+class CacheDoubt(Enum):
+    """Why traffic to memory says nothing: the last-level cache may hold what is asked for, or nobody recorded its size."""
+
+    MAY_HOLD = "fits-in-cache"
+    SIZE_UNKNOWN = "cache-unknown"
 
 
 @dataclass(frozen=True)
@@ -115,12 +122,12 @@ def intensity(variant: VariantFacts) -> float | None:
     return work.flop / traffic.total if traffic and work and work.flop and traffic.total else None
 
 
-def why_no_ratio(facts: RunFacts) -> Literal["fits-in-cache", "cache-unknown"] | None:
+def why_no_ratio(facts: RunFacts) -> CacheDoubt | None:
     """Why DRAM traffic may not be divided by the operand bytes on this device, or `None` where it may."""
     cache = facts.device.l2_cache_bytes
     if not cache:
-        return "cache-unknown"
-    return "fits-in-cache" if facts.workload.operand_bytes < OPERANDS_BEYOND_CACHE * cache else None
+        return CacheDoubt.SIZE_UNKNOWN
+    return CacheDoubt.MAY_HOLD if facts.workload.operand_bytes < OPERANDS_BEYOND_CACHE * cache else None
 
 
 def operand_ratio(facts: RunFacts, variant: VariantFacts) -> float | None:

@@ -98,7 +98,7 @@ def _needs(facts: RunFacts) -> dict[str, Any]:
 
 def _counted(facts: RunFacts, variant: VariantFacts) -> dict[str, Any]:
     """What hardware counters saw of one forward; the bytes of copies and memsets are the trace's."""
-    moved = traffic_room.forward_traffic(variant)
+    moved, doubt = traffic_room.forward_traffic(variant), traffic_room.why_no_ratio(facts)
     return {
         "counters_reason": variant.counters_reason,
         "dram_bytes": moved.total if moved else None,
@@ -106,7 +106,7 @@ def _counted(facts: RunFacts, variant: VariantFacts) -> dict[str, Any]:
         "dram_written_bytes": moved.written if moved else None,
         "dram_bytes_from_trace": moved.from_trace if moved else None,
         "dram_per_operand_byte": traffic_room.operand_ratio(facts, variant),
-        "dram_per_operand_byte_reason": traffic_room.why_no_ratio(facts) if moved else None,
+        "dram_per_operand_byte_reason": doubt.value if moved and doubt else None,
         "tensor_core_flop": traffic_room.tensor_core_flop(variant),
         "flop_per_dram_byte": traffic_room.intensity(variant),
     }

@@ -6,9 +6,10 @@ from typing import Sequence
 
 from ..analysis import ActivityFacts, VariantFacts
 from ..analysis.traffic import activity_dram_bytes, forward_traffic
-from ..saying.units import Bytes, Percent, listed
+from ..saying.units import Bytes, Percent
 from ..questions.model import Because
-from .bounds import AGREEMENT, WORTH_NAMING, Bound, apart, counted_share, percent, requested
+from ..analysis.bounds import AGREEMENT, Bound, Limit, apart, asked_for, counted_share, requested, weighty
+from ..questions.limit_words import by_role, percent
 
 LIMIT = Percent(100 * AGREEMENT)
 NEAR = 0.001
@@ -36,9 +37,9 @@ def counted_args(inplace: tuple[VariantFacts, tuple[Bound, ...]], math: tuple[Va
     found: list[tuple[str, ActivityFacts]] = []
     for prefix, (variant, bounds) in (("inplace", inplace), ("math", math)):
         traffic = forward_traffic(variant)
-        asked = [requested(activity) for activity in variant.activities]
+        asked = asked_for(variant)
         args[f"{prefix}_dram"] = None if traffic is None else Bytes(traffic.total)
-        args[f"{prefix}_asked"] = "an unknown number" if None in asked else Bytes(sum(value for value in asked if value))
+        args[f"{prefix}_asked"] = "an unknown number" if asked is None else Bytes(asked)
         args[f"{prefix}_by_count"] = _by_count(bounds)
         found += [(variant.title, activity) for activity in variant.activities if traffic is not None and weighty(activity, variant)]
     below = [(title, a) for title, a in found if apart(a) and (activity_dram_bytes(a) or 0) < (requested(a) or 0)]
@@ -47,25 +48,9 @@ def counted_args(inplace: tuple[VariantFacts, tuple[Bound, ...]], math: tuple[Va
     return args
 
 
-def weighty(activity: ActivityFacts, variant: VariantFacts) -> bool:
-    """Whether the activities of this role that disagree take enough time to be named."""
-    total = sum(a.duration for a in variant.activities)
-    alike = [a for a in variant.activities if a.role == activity.role and apart(a) == apart(activity)]
-    return sum(a.duration for a in alike) >= WORTH_NAMING * total
-
-
-def by_role(found: Sequence[tuple[str, ActivityFacts]]) -> str | None:
-    """`cast of SDPA math (144 MiB requested, 61.3 MiB counted)`, one per variant and role."""
-    groups: dict[tuple[str, str], list[ActivityFacts]] = {}
-    for title, activity in found:
-        groups.setdefault((title, activity.role), []).append(activity)
-    return listed([f"{role} of {title} ({Bytes(sum(requested(a) or 0 for a in alike))} requested, {Bytes(sum(activity_dram_bytes(a) or 0 for a in alike))} counted)"
-                   for (title, role), alike in groups.items()]) or None
-
-
 def _by_count(bounds: Sequence[Bound]) -> Percent | None:
     """The HBM-bound share by counted bytes alone, where it differs from the one that decides."""
     counted = counted_share(bounds)
     total = sum(one.activity.duration for one in bounds)
-    deciding = sum(one.activity.duration for one in bounds if one.limit == "HBM") / total if total else 0.0
+    deciding = sum(one.activity.duration for one in bounds if one.limit is Limit.HBM) / total if total else 0.0
     return None if counted is None or abs(counted - deciding) < NEAR else percent(counted)

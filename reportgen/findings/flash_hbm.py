@@ -6,22 +6,8 @@ from ..analysis import RunFacts
 from ..analysis.traffic import Traffic, forward_traffic, why_no_ratio
 from ..saying.units import Bytes, Count, Percent, Seconds, listed
 from ..questions.model import UNAVAILABLE, Because, Case, Claim, Decision, Finding, decide, missing_variant, not_measurable
-from .bounds import (
-    CACHE_CASES,
-    ENOUGH,
-    NEAR,
-    WORDS,
-    Bound,
-    Limit,
-    bounds,
-    cached,
-    counted_share,
-    largest,
-    near_the_line,
-    percent,
-    requested,
-    shares,
-)
+from ..analysis.bounds import ENOUGH, NEAR, Bound, Limit, bounds, counted_share, largest, near_the_line, requested, shares
+from ..questions.limit_words import CACHE_CASES, WORDS, in_the_cache, largest_share, percent
 from .counted_bytes import COUNTED, ON_THE_LINE, counted_args
 from .flash_hbm_evidence import evidence
 from ..analysis.kernels import main_kernel
@@ -124,7 +110,7 @@ HBM_CASES: dict[str, Case] = {
 
 
 def hbm_rule(facts: RunFacts) -> Decision:
-    blocked = unread(facts, "naive_inplace", "sdpa_math") or cached(facts)
+    blocked = unread(facts, "naive_inplace", "sdpa_math") or in_the_cache(facts)
     if blocked:
         return blocked
     ceilings = facts.ceilings
@@ -149,16 +135,16 @@ def _part(found: tuple[Bound, ...]) -> str:
     make it half and the counted ones do not: a model alone decides nothing.
     """
     by_limit, counted = shares(found), counted_share(found)
-    if by_limit["HBM"] >= HALF:
+    if by_limit[Limit.HBM] >= HALF:
         return "holds" if counted is None or counted >= HALF else "edge"
-    return "open" if by_limit["HBM"] + by_limit["unknown"] >= HALF else "fails"
+    return "open" if by_limit[Limit.HBM] + by_limit[Limit.UNKNOWN] >= HALF else "fails"
 
 
 def _share_args(facts: RunFacts, prefix: str, found: tuple[Bound, ...]) -> dict[str, object]:
     by_limit = shares(found)
     longest = max(found, key=lambda one: one.activity.duration)
-    return {f"{prefix}_hbm": percent(by_limit["HBM"]), f"{prefix}_rest": _rest(found), f"{prefix}_longest": _longest(longest),
-            f"unknown_{prefix}": percent(by_limit["unknown"]), f"{prefix}_counted": _percent(counted_share(found)),
+    return {f"{prefix}_hbm": percent(by_limit[Limit.HBM]), f"{prefix}_rest": _rest(found), f"{prefix}_longest": _longest(longest),
+            f"unknown_{prefix}": percent(by_limit[Limit.UNKNOWN]), f"{prefix}_counted": _percent(counted_share(found)),
             f"{prefix}_passes": _passes(facts, found), **_near_args(prefix, found)}
 
 
@@ -175,7 +161,7 @@ def _near_args(prefix: str, found: tuple[Bound, ...]) -> dict[str, object]:
     if not close:
         return {f"{prefix}_near": None}
     total = sum(one.activity.duration for one in found)
-    sure = sum(one.activity.duration for one in found if one.limit == "HBM" and one not in close) / total
+    sure = sum(one.activity.duration for one in found if one.limit is Limit.HBM and one not in close) / total
     by_role: dict[str, list[float]] = {}
     for one in close:
         by_role.setdefault(one.activity.role, []).append(one.byte_share or 0.0)
@@ -186,8 +172,7 @@ def _near_args(prefix: str, found: tuple[Bound, ...]) -> dict[str, object]:
 
 def _rest(found: tuple[Bound, ...]) -> str:
     """`, and the largest share is bound by neither …`; where HBM has the largest share, that of what comes next."""
-    by_limit = shares(found)
-    return ("; the next share is " if max(by_limit, key=lambda one: by_limit[one]) == "HBM" else "; the largest share is ") + largest(found, but="HBM")
+    return ("; the next share is " if largest(found)[0] is Limit.HBM else "; the largest share is ") + largest_share(found, but=Limit.HBM)
 
 
 def _percent(share: float | None) -> object:
@@ -213,7 +198,7 @@ def _matmuls(found: tuple[Bound, ...]) -> dict[str, object]:
 
 
 def _and_are(limit: Limit) -> str:
-    return "; what limits them is not known" if limit == "unknown" else f" and are {WORDS[limit]}"
+    return "; what limits them is not known" if limit is Limit.UNKNOWN else f" and are {WORDS[limit]}"
 
 
 _WRITTEN = (
@@ -259,7 +244,7 @@ NEVER_CASES: dict[str, Case] = {
 
 
 def never_rule(facts: RunFacts) -> Decision:
-    blocked = missing_variant(facts, "sdpa_flash") or cached(facts)
+    blocked = missing_variant(facts, "sdpa_flash") or in_the_cache(facts)
     if blocked:
         return blocked
     variant, scores = facts.variants["sdpa_flash"], facts.workload.score_bytes

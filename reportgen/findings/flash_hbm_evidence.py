@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from ..analysis import SIX, RunFacts, VariantFacts
-from ..analysis.traffic import OPERANDS_BEYOND_CACHE, activity_dram_bytes, dram_bytes, operand_ratio, why_no_ratio
+from ..analysis import RunFacts, VariantFacts
+from ..analysis.traffic import activity_dram_bytes, dram_bytes
 from ..run import Ceilings
 from ..saying.tables import Table, columns
 from ..saying.units import Bytes, BytesPerSecond, FlopPerSecond, Percent, Ratio, Seconds
 from ..questions.model import Chart, Evidence
-from .bounds import AGREEMENT, ENOUGH, WORDS, Bound, bounds, limits_told, percent, requested, shares
+from ..analysis.bounds import AGREEMENT, ENOUGH, Bound, Limit, bounds, limits_told, requested, shares
+from ..questions.limit_words import WORDS, percent, ratio_cell, ratio_notes
 from ..analysis.kernels import in_tf32
 from ..questions.kernel_tables import parts_table
 
-NO_RATIO = {"fits-in-cache": "cache too large", "cache-unknown": "cache size unknown"}
-NO_RATIO_NOTE = f"*Cache too large*: the ratio to the operands means something only where these are {OPERANDS_BEYOND_CACHE} times the last-level cache or more; else a part may be found there."
-"""To stand under a table that says so."""
 STEPWISE = ("naive_inplace", "sdpa_math")
 
 
@@ -57,44 +55,37 @@ def _bound_row(one: Bound, total: float) -> tuple[object, ...]:
     return (activity.role, activity.kind, Seconds(activity.duration).us(), percent(activity.duration / total) if total else None,
             None if moved is None else Bytes(moved), None if counted is None else Bytes(counted),
             None if one.byte_share is None else percent(one.byte_share), None if one.flop_share is None else percent(one.flop_share),
-            "not known" if one.limit == "unknown" else one.limit)
+            _cell(one.limit))
+
+
+def _cell(limit: Limit) -> str:
+    return {Limit.HBM: "HBM", Limit.ARITHMETIC: "arithmetic", Limit.NEITHER: "neither", Limit.UNKNOWN: "not known"}[limit]
 
 
 def _memory_table(facts: RunFacts) -> list[Table]:
     scores = facts.workload.score_bytes
-    rows = []
-    for name in SIX:
-        variant = facts.variants.get(name)
-        if variant is None or variant.peak_memory_bytes is None:
-            continue
-        counted = dram_bytes(variant)
-        rows.append((variant.title, Bytes(variant.peak_memory_bytes), Ratio(variant.peak_memory_bytes / scores),
-                     None if counted is None else Bytes(counted), _ratio(facts, variant)))
-    if not rows:
+    shown = [variant for variant in facts.six if variant.peak_memory_bytes is not None]
+    if not shown:
         return []
+    rows = []
+    for variant in shown:
+        counted, peak = dram_bytes(variant), variant.peak_memory_bytes or 0
+        rows.append((variant.title, Bytes(peak), Ratio(peak / scores), None if counted is None else Bytes(counted), ratio_cell(facts, variant)))
     note = (f"The score matrix is {Bytes(scores)}; Q, K, V and the output together (the operands) are {Bytes(facts.workload.operand_bytes)}; "
             f"the last-level cache is {Bytes(facts.device.l2_cache_bytes) if facts.device.l2_cache_bytes else 'not recorded'}.")
     return [Table(columns("Variant", "#Peak memory above the inputs", "#÷ score matrix", "#Counted DRAM bytes", "#÷ operands"), tuple(rows),
                   caption="Memory that one forward needs, beside the size of the score matrix.",
-                  notes=(note, *((NO_RATIO_NOTE,) if any(row[-1] == NO_RATIO["fits-in-cache"] for row in rows) else ())))]
-
-
-def _ratio(facts: RunFacts, variant: VariantFacts) -> str | Ratio | None:
-    """DRAM traffic ÷ operands where the cache allows it; else the word that says why not."""
-    ratio = operand_ratio(facts, variant)
-    if ratio is not None:
-        return Ratio(ratio)
-    return None if dram_bytes(variant) is None else NO_RATIO[why_no_ratio(facts) or "cache-unknown"]
+                  notes=(note, *ratio_notes(facts, shown)))]
 
 
 def _limit_chart(shown: list[VariantFacts], ceilings: Ceilings) -> list[Chart]:
     if not shown:
         return []
     found = [bounds(variant, ceilings) for variant in shown]
-    series = [("not known" if limit == "unknown" else WORDS[limit],
-               [1e6 * sum(one.activity.duration for one in each if one.limit == limit) for each in found]) for limit in WORDS]
+    series = [("not known" if limit is Limit.UNKNOWN else WORDS[limit],
+               [1e6 * sum(one.activity.duration for one in each if one.limit is limit) for each in found]) for limit in Limit]
     series = [(name, values) for name, values in series if any(values)]
-    said = "; ".join(f"{variant.title} {percent(shares(each)['HBM'])} of {Seconds(sum(one.activity.duration for one in each))}"
+    said = "; ".join(f"{variant.title} {percent(shares(each)[Limit.HBM])} of {Seconds(sum(one.activity.duration for one in each))}"
                      for variant, each in zip(shown, found))
     data = {"labels": [variant.title for variant in shown], "series": series, "unit": "µs"}
     return [Chart("flash-hbm-limits", "stacked", data, alt=f"GPU time by what limits it. HBM-bound: {said}.", caption="GPU time of one forward, by what limits each activity.")]

@@ -22,7 +22,7 @@ from ..questions.model import (
     not_measurable,
     not_recorded,
 )
-from .bounds import matmul_ceilings
+from ..analysis.bounds import matmul_ceilings
 from ..analysis.kernels import matmuls, tensor_cores, tf32_setting
 from ..questions.shared import NO_TRACE, OTHER_SHAPE, matrix_unit, other_workload, software, unread
 from ..questions.steps import share, total

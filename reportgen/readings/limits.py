@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from ..hardware import peaks as device
 from ..analysis import FUSED, RunFacts, VariantFacts
-from ..analysis.traffic import Best, best, forward_traffic, forward_work, needed_flop, why_no_ratio
+from ..analysis.traffic import Best, CacheDoubt, best, forward_traffic, forward_work, needed_flop, why_no_ratio
 from ..questions.model import Chart, Evidence
-from ..findings.bounds import ENOUGH, WORDS, Limit, bounds, limits_told, percent as share_text, shares
+from ..analysis.bounds import ENOUGH, Limit, bounds, largest, limits_told, shares
+from ..questions.limit_words import WORDS, percent as share_text
 from ..analysis.kernels import main_kernel, tensor_cores, uses_tf32
 from ..questions.residency import achieved
 from ..saying.tables import Table, columns
@@ -59,7 +60,7 @@ def best_rule(facts: RunFacts) -> Decision:
     return decide("arithmetic" if floor.by_flop >= floor.by_bytes else "memory", best=Seconds(floor.time), by_bytes=Seconds(floor.by_bytes), by_flop=Seconds(floor.by_flop),
                   needed=Flop(needed_flop(facts)), operands=Bytes(facts.workload.operand_bytes), flop_ceiling=FlopPerSecond(ceilings.matmul_flop_per_s or 0),
                   copy_ceiling=BytesPerSecond(ceilings.copy_bytes_per_s or 0), fastest=fastest.title, taken=Seconds(taken), factor=Ratio(taken / floor.time),
-                  cached=why_no_ratio(facts) == "fits-in-cache")
+                  cached=why_no_ratio(facts) is CacheDoubt.MAY_HOLD)
 
 
 def reach(facts: RunFacts) -> list[Reach]:
@@ -158,7 +159,7 @@ def _limits(facts: RunFacts, variant: VariantFacts) -> str:
     return listed([f"{share_text(share)} {_WORDS[limit]}" for limit, share in found if share >= 0.0005])
 
 
-_WORDS: dict[Limit, str] = {**WORDS, "neither": "bound by neither", "unknown": "not known"}
+_WORDS: dict[Limit, str] = {**WORDS, Limit.NEITHER: "bound by neither", Limit.UNKNOWN: "not known"}
 
 
 def evidence(facts: RunFacts) -> Evidence:
@@ -198,9 +199,8 @@ def _bound(facts: RunFacts, variant: VariantFacts) -> str | None:
     assert facts.ceilings is not None
     if not limits_told(facts, variant):
         return None
-    by_limit = shares(bounds(variant, facts.ceilings))
-    limit = max(by_limit, key=lambda one: by_limit[one])
-    return f"{share_text(by_limit[limit])} {_WORDS[limit]}"
+    limit, share = largest(bounds(variant, facts.ceilings))
+    return f"{share_text(share)} {_WORDS[limit]}"
 
 
 def _peaks(facts: RunFacts, shown: list[VariantFacts]) -> tuple[Table, ...]:

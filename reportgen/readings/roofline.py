@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Sequence
 
 from ..analysis import ActivityFacts, RunFacts, VariantFacts
-from ..analysis.traffic import MULTIPLIES, activity_traffic, activity_work, forward_traffic
+from ..analysis.patterns.roles import MULTIPLIES
+from ..analysis.traffic import activity_traffic, activity_work, forward_traffic
 from ..questions.model import Chart, Evidence
-from ..findings.bounds import requested
+from ..analysis.bounds import requested
 from ..analysis.kernels import matmuls, tensor_cores, uses_tf32
 from ..saying.tables import Table, columns
 from ..saying.units import Bytes, BytesPerSecond, Flop, FlopPerSecond, Percent, listed, significant
@@ -85,7 +86,7 @@ def _flop(activity: ActivityFacts, counted: bool) -> float | None:
 
 def _unit(activities: Sequence[ActivityFacts]) -> str:
     """The unit of the matrix products, where all of them run on one."""
-    units = {tensor_cores(a) for a in activities if a.role in ("matmul", "fused attention")}
+    units = {tensor_cores(a) for a in activities if a.role in MULTIPLIES}
     return units.pop() if len(units) == 1 else "unknown"
 
 

@@ -8,7 +8,7 @@ from ..analysis import ActivityFacts, RunFacts
 from ..analysis.residency import false_zero, field_disagrees, occupancy_disagrees
 from ..questions.bar_charts import number_bars
 from ..questions.model import Chart, Evidence
-from ..findings.bounds import WORTH_NAMING
+from ..analysis.bounds import WORTH_NAMING
 from ..analysis.kernels import kernels, main_kernel
 from ..questions.residency import kernels_table
 from ..hardware.occupancy import AGREEMENT

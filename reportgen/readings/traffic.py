@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ..analysis import RunFacts, VariantFacts
-from ..analysis.traffic import OPERANDS_BEYOND_CACHE, activity_traffic, best, forward_traffic, operand_ratio, why_no_ratio
-from ..findings.bounds import AGREEMENT, WORTH_NAMING, apart, requested
-from ..findings.counted_bytes import by_role, weighty
+from ..analysis import RunFacts
+from ..analysis.traffic import OPERANDS_BEYOND_CACHE, CacheDoubt, activity_traffic, best, forward_traffic, operand_ratio, why_no_ratio
+from ..analysis.bounds import AGREEMENT, WORTH_NAMING, apart, asked_for, requested, weighty
+from ..questions.limit_words import by_role
 from ..saying.units import Bytes, BytesPerSecond, Percent, Ratio, Seconds, listed
 from .base import Answer, Because, Decision, Question, Reading, decide, percent, ran, time
 from .counting import NO_CEILINGS, NO_KERNELS, NO_TIMES, NOT_COUNTED
@@ -23,12 +23,6 @@ FORWARD_ANSWERS: dict[str, Answer] = {
         caveats=(Because("unmodelled", "Not modelled: {unmodelled}."),)),
     "not-modelled": Answer("Not known: nothing was counted, and no variant's steps are all modelled."),
 }
-
-
-def asked_for(variant: VariantFacts) -> float | None:
-    """Requested bytes of one forward; `None` unless every activity's are known."""
-    parts = [requested(activity) for activity in variant.activities]
-    return None if None in parts else float(sum(part or 0.0 for part in parts))
 
 
 def forward_rule(facts: RunFacts) -> Decision:
@@ -53,11 +47,11 @@ RATIO_ANSWERS: dict[str, Answer] = {
     **NO_KERNELS, **NOT_COUNTED,
     "ratio": Answer("Counted bytes ÷ operand bytes: {ratios}. At {once} every operand crosses once and nothing else does.",
                     caveats=(Because("below", "Below {once}, as in {below}, a part was still in the cache when counting began or ended."),)),
-    "fits-in-cache": Answer(
+    CacheDoubt.MAY_HOLD.value: Answer(
         "No ratio to the operands is given here: they are {operands}, and the last-level cache holds {cache}. They can stay in it from one forward to the next, so a low count "
         "proves no thrift. From {needed} of operands on, {times} times the cache, the ratio would mean something.",
         because=(Because("below", "It shows: {below} move less than their operands, because a part of them was in the cache before or had not left it after."),)),
-    "cache-unknown": Answer("No ratio to the operands is given here: the size of the last-level cache was not recorded, so nobody can say whether the operands stay in it."),
+    CacheDoubt.SIZE_UNKNOWN.value: Answer("No ratio to the operands is given here: the size of the last-level cache was not recorded, so nobody can say whether the operands stay in it."),
 }
 
 
@@ -72,7 +66,7 @@ def ratio_rule(facts: RunFacts) -> Decision:
     below = listed([v.title for v, t in counted if t.total < operands])
     why = why_no_ratio(facts)
     if why:
-        return decide(why, operands=Bytes(operands), cache=Bytes(cache), needed=Bytes(OPERANDS_BEYOND_CACHE * cache), times=OPERANDS_BEYOND_CACHE, below=below)
+        return decide(why.value, operands=Bytes(operands), cache=Bytes(cache), needed=Bytes(OPERANDS_BEYOND_CACHE * cache), times=OPERANDS_BEYOND_CACHE, below=below)
     return decide("ratio", ratios=listed([f"{v.title} {Ratio(operand_ratio(facts, v) or 0.0)}" for v, _ in counted]), once=Ratio(1.0), below=below)
 
 

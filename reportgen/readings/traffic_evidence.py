@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from ..hardware import peaks as device
 from ..analysis import ActivityFacts, RunFacts, VariantFacts
-from ..analysis.traffic import Traffic, activity_traffic, dram_bytes, forward_traffic, operand_ratio, why_no_ratio
+from ..analysis.traffic import activity_traffic, dram_bytes, forward_traffic
 from ..questions.bar_charts import number_bars
 from ..questions.model import Chart, Evidence
-from ..findings.bounds import apart, requested
-from ..findings.flash_hbm_evidence import NO_RATIO, NO_RATIO_NOTE
+from ..analysis.bounds import apart, asked_for, requested
+from ..questions.limit_words import ratio_cell, ratio_notes
 from ..saying.tables import Table, columns
 from ..saying.units import Bytes, Count, Ratio, listed
 from .base import per_second, percent, ran, rate, time, us
@@ -27,11 +27,6 @@ def evidence(facts: RunFacts) -> Evidence:
     return Evidence(tables=(_forwards(facts, shown), *(_steps(variant) for variant in stepwise)), charts=(*_bars(facts, shown), *_roles(shown)))
 
 
-def _asked(variant: VariantFacts) -> float | None:
-    parts = [requested(activity) for activity in variant.activities]
-    return None if None in parts else float(sum(part or 0.0 for part in parts))
-
-
 def _size(value: float | None) -> Bytes | None:
     return None if value is None else Bytes(value)
 
@@ -42,21 +37,14 @@ def _forwards(facts: RunFacts, shown: list[VariantFacts]) -> Table:
     for variant in shown:
         traffic = forward_traffic(variant)
         speed = rate(traffic.total, variant) if traffic else None
-        rows.append((variant.title, _size(_asked(variant)), _size(traffic and traffic.total), _size(traffic and traffic.read), _size(traffic and traffic.written),
-                     _size(traffic and traffic.from_trace or None), _ratio(facts, variant, traffic), us(time(variant)), per_second(speed),
+        rows.append((variant.title, _size(asked_for(variant)), _size(traffic and traffic.total), _size(traffic and traffic.read), _size(traffic and traffic.written),
+                     _size(traffic and traffic.from_trace or None), ratio_cell(facts, variant), us(time(variant)), per_second(speed),
                      percent(speed, copy), percent(speed, peaks.memory_bytes_per_s if peaks else None)))
     notes = ("Requested: modelled from the shapes, each tensor once per step. Counted: at the door to memory. Of it, copies and memsets are from the trace.",
-             *((NO_RATIO_NOTE,) if any(row[6] == NO_RATIO["fits-in-cache"] for row in rows) else ()),
+             *ratio_notes(facts, shown),
              *((f"Datasheet: {peaks.source}.",) if peaks else ("The datasheet's peak of this device is not known here.",)))
     return Table(columns("Variant", "#Requested", "#Counted", "#Read", "#Written", "#From the trace", "#Counted ÷ operands", "#GPU time (µs)", "#Counted ÷ time",
                          "#Of the copy ceiling", "#Of the datasheet's peak"), tuple(rows), "Bytes of one forward, and how fast they went.", notes)
-
-
-def _ratio(facts: RunFacts, variant: VariantFacts, traffic: Traffic | None) -> Ratio | str | None:
-    ratio = operand_ratio(facts, variant)
-    if ratio is not None:
-        return Ratio(ratio)
-    return NO_RATIO[why_no_ratio(facts) or "cache-unknown"] if traffic else None
 
 
 def _steps(variant: VariantFacts) -> Table:
@@ -87,7 +75,7 @@ def _source(activity: ActivityFacts) -> str:
 def _bars(facts: RunFacts, shown: list[VariantFacts]) -> tuple[Chart, ...]:
     """Bytes of one forward, the operands as a mark: the picture of the ratio."""
     counted = any(forward_traffic(variant) for variant in shown)
-    values = [(variant, value) for variant in shown if (value := dram_bytes(variant) if counted else _asked(variant)) is not None]
+    values = [(variant, value) for variant in shown if (value := dram_bytes(variant) if counted else asked_for(variant)) is not None]
     word = "Counted DRAM traffic" if counted else "Requested bytes (modelled)"
     said = listed([f"{variant.title} {Bytes(value)}" for variant, value in values])
     operands = facts.workload.operand_bytes
@@ -101,7 +89,7 @@ def _roles(shown: list[VariantFacts]) -> tuple[Chart, ...]:
     """The same bytes by what the steps do, for variants of several steps."""
     stepwise = [variant for variant in shown if len(variant.activities) > 2]
     counted = [variant for variant in stepwise if forward_traffic(variant)]
-    known = counted or [variant for variant in stepwise if _asked(variant) is not None]
+    known = counted or [variant for variant in stepwise if asked_for(variant) is not None]
     if not known:
         return ()
     sizes = {variant.id: _by_role(variant, bool(counted)) for variant in known}

@@ -61,9 +61,9 @@ class TestTraffic:
         run = cached(counted.h200(), 16 * MIB)
         assert traffic.why_no_ratio(run) is None
         assert traffic.operand_ratio(run, run.variants["sdpa_flash"]) == pytest.approx(1.1585, abs=1e-4)
-        assert traffic.why_no_ratio(cached(run, 16 * MIB + 1)) == "fits-in-cache"
+        assert traffic.why_no_ratio(cached(run, 16 * MIB + 1)) is traffic.CacheDoubt.MAY_HOLD
         assert traffic.operand_ratio(counted.h200(), counted.h200().variants["sdpa_flash"]) is None
-        assert traffic.why_no_ratio(cached(run, None)) == "cache-unknown"
+        assert traffic.why_no_ratio(cached(run, None)) is traffic.CacheDoubt.SIZE_UNKNOWN
 
 
 class TestWork:

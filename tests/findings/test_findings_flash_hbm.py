@@ -10,7 +10,7 @@ import pytest
 from builders import activities, activity, facts, no_lane, unavailable, variant
 from reportgen.analysis import CounterFacts
 from reportgen.questions.model import evaluate
-from reportgen.findings.bounds import bound, shares
+from reportgen.analysis.bounds import Limit, bound, shares
 from reportgen.findings.flash_hbm import FINDING
 from reportgen.run import Ceilings
 from turned import counted, renamed, with_extra_kernel
@@ -190,8 +190,8 @@ def limit(**changes):
 
 def test_sixty_percent_of_the_copy_ceiling_is_bound_by_hbm_and_less_is_not():
     """100 µs at 4 TB/s are 400 MB; the edge lies at 240 MB."""
-    assert limit(requested_bytes=240e6) == "HBM"
-    assert limit(requested_bytes=239e6) == "neither"
+    assert limit(requested_bytes=240e6) is Limit.HBM
+    assert limit(requested_bytes=239e6) is Limit.NEITHER
 
 
 def test_the_matmul_ceiling_is_that_of_the_kernels_own_unit():
@@ -199,28 +199,28 @@ def test_the_matmul_ceiling_is_that_of_the_kernels_own_unit():
     from reportgen.hardware.kernel_names import decode
 
     on_cuda_cores, on_tensor_cores = decode("ampere_sgemm_128x128_tn"), decode("ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_stages_32x5_tn")
-    assert limit(role="matmul", requested_bytes=1e6, flop=4e9, decoded=on_cuda_cores) == "arithmetic"
-    assert limit(role="matmul", requested_bytes=1e6, flop=4e9, decoded=on_tensor_cores) == "neither"
-    assert limit(role="matmul", requested_bytes=1e6, flop=4e9) == "unknown"
-    assert limit(role="matmul", requested_bytes=1e6, flop=2e9) == "neither"
+    assert limit(role="matmul", requested_bytes=1e6, flop=4e9, decoded=on_cuda_cores) is Limit.ARITHMETIC
+    assert limit(role="matmul", requested_bytes=1e6, flop=4e9, decoded=on_tensor_cores) is Limit.NEITHER
+    assert limit(role="matmul", requested_bytes=1e6, flop=4e9) is Limit.UNKNOWN
+    assert limit(role="matmul", requested_bytes=1e6, flop=2e9) is Limit.NEITHER
 
 
 def test_hbm_is_asked_first():
     """An activity that reaches both shares counts as HBM-bound."""
     from reportgen.hardware.kernel_names import decode
 
-    assert limit(role="matmul", requested_bytes=300e6, flop=4e9, decoded=decode("ampere_sgemm_128x128_tn")) == "HBM"
+    assert limit(role="matmul", requested_bytes=300e6, flop=4e9, decoded=decode("ampere_sgemm_128x128_tn")) is Limit.HBM
 
 
 def test_what_nobody_modelled_is_unknown_and_not_neither():
-    assert limit(requested_bytes=None) == "unknown"
-    assert limit(role="matmul", requested_bytes=1e6, flop=None) == "unknown"
+    assert limit(requested_bytes=None) is Limit.UNKNOWN
+    assert limit(role="matmul", requested_bytes=1e6, flop=None) is Limit.UNKNOWN
 
 
 def test_a_copy_without_a_model_moves_its_bytes_twice():
     """The trace says 120 MB: read and written they are 240 MB, just enough."""
-    assert limit(kind="memcpy", bytes=120_000_000, requested_bytes=None) == "HBM"
-    assert limit(kind="memset", bytes=120_000_000, requested_bytes=None) == "neither"
+    assert limit(kind="memcpy", bytes=120_000_000, requested_bytes=None) is Limit.HBM
+    assert limit(kind="memset", bytes=120_000_000, requested_bytes=None) is Limit.NEITHER
 
 
 def test_shares_add_up_to_one():
@@ -282,9 +282,9 @@ def test_a_count_within_a_tenth_confirms_the_model_and_one_beyond_replaces_it():
     def seen(count):
         return bound(activity(us=100.0, requested_bytes=250e6, counters=CounterFacts(count, 0.0)), CEILINGS)
 
-    assert (seen(230e6).limit, seen(230e6).by_count) == ("HBM", "neither")
-    assert (seen(220e6).limit, seen(220e6).by_count) == ("neither", "neither")
-    assert limit(counters=CounterFacts(250e6, 0.0)) == "HBM"
+    assert (seen(230e6).limit, seen(230e6).by_count) == (Limit.HBM, Limit.NEITHER)
+    assert (seen(220e6).limit, seen(220e6).by_count) == (Limit.NEITHER, Limit.NEITHER)
+    assert limit(counters=CounterFacts(250e6, 0.0)) is Limit.HBM
 
 
 def test_counted_bytes_that_disagree_are_said_with_their_direction():
@@ -339,7 +339,7 @@ def test_a_matmul_in_tf32_is_measured_against_no_ceiling_of_another_type():
     kernel = renamed(facts(), "sdpa_math", "sm90_xmma_gemm_f32f32_tf32f32_f32_tn_n_tilesize64x256x32_warpgroupsize1x1x1_execute_segment_k_off_kernel__5x_cublas").variants["sdpa_math"]
     matmul = next(a for a in kernel.activities if a.role == "matmul")
     found = bound(replace(matmul, requested_bytes=1.0), facts().ceilings)
-    assert (found.flop_share, found.limit) == (None, "unknown")
+    assert (found.flop_share, found.limit) == (None, Limit.UNKNOWN)
 
 
 def test_another_build_of_torch_is_not_told_of_cudas_switch():

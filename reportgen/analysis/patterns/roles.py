@@ -10,6 +10,9 @@ from .shapes import under
 ROLES = ("matmul", "scale", "copy", "mask", "softmax", "cast", "fill", "tril", "where", "add", "isneginf", "all", "memset",
          "fused attention", "other")
 
+MULTIPLIES = ("matmul", "fused attention")
+"""The roles of activities that multiply matrices."""
+
 _BY_OP = {
     "aten::bmm": "matmul", "aten::mm": "matmul", "aten::matmul": "matmul", "aten::addmm": "matmul", "aten::baddbmm": "matmul",
     "aten::mul": "scale", "aten::mul_": "scale", "aten::div": "scale", "aten::div_": "scale",

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
-from typing import Literal, Sequence
+from enum import Enum
+from typing import Sequence
 
-from ..analysis import ActivityFacts, RunFacts, VariantFacts
-from ..analysis.traffic import activity_dram_bytes, forward_traffic
 from ..run import Ceilings
-from ..saying.units import Bytes, Percent, listed
-from ..questions.model import Case, Decision, decide, not_measurable
-from ..analysis.kernels import in_tf32, tensor_cores
+from .kernels import in_tf32, tensor_cores
+from .model import ActivityFacts, RunFacts, VariantFacts
+from .patterns.roles import MULTIPLIES
+from .traffic import CacheDoubt, activity_dram_bytes, forward_traffic
 
 ENOUGH = 0.60
 """An activity is bound by what it drives at 60 % or more of the measured ceiling (the claims' rule)."""
@@ -25,21 +24,14 @@ NEAR = 0.05
 WORTH_NAMING = 0.01
 """A role with less of the time is left out of sentences."""
 
-Limit = Literal["HBM", "arithmetic", "neither", "unknown"]
-WORDS: dict[Limit, str] = {
-    "HBM": "bound by HBM",
-    "arithmetic": "bound by arithmetic",
-    "neither": "bound by neither HBM nor arithmetic",
-    "unknown": "not known, for want of bytes, FLOP or a ceiling",
-}
-_MULTIPLIES = ("matmul", "fused attention")
 
-CACHE_CASES: dict[str, Case] = {
-    "fits-in-cache": not_measurable(
-        "Not measurable: the score matrix ({scores}) is smaller than twice the last-level cache ({cache}), so its round trips need not reach HBM."),
-    "cache-unknown": not_measurable(
-        "Not measurable: the size of this device's last-level cache was not recorded, so nobody can say whether the score matrix ({scores}) stays in it."),
-}
+class Limit(Enum):
+    """What an activity is bound by; UNKNOWN for want of bytes, FLOP or a ceiling."""
+
+    HBM = "HBM"
+    ARITHMETIC = "arithmetic"
+    NEITHER = "neither"
+    UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True)
@@ -62,7 +54,7 @@ def bound(activity: ActivityFacts, ceilings: Ceilings) -> Bound:
     """Classifies one activity; `unknown` where its bytes, FLOP or unit are not known well enough."""
     bytes_moved, counted = moved(activity), activity_dram_bytes(activity) if activity.kind == "kernel" else None
     if bytes_moved is None or activity.duration <= 0 or not ceilings.copy_bytes_per_s:
-        return Bound(activity, "unknown")
+        return Bound(activity, Limit.UNKNOWN)
     byte_rate = bytes_moved / activity.duration
     byte_share = byte_rate / ceilings.copy_bytes_per_s
     flop_rate = activity.flop / activity.duration if activity.flop else None
@@ -70,11 +62,11 @@ def bound(activity: ActivityFacts, ceilings: Ceilings) -> Bound:
 
     def limit(share: float) -> Limit:
         if share >= ENOUGH:
-            return "HBM"
+            return Limit.HBM
         if low is not None and low >= ENOUGH:
-            return "arithmetic"
-        unsure = (high is not None and high >= ENOUGH) or (low is None and activity.role in _MULTIPLIES)
-        return "unknown" if unsure else "neither"
+            return Limit.ARITHMETIC
+        unsure = (high is not None and high >= ENOUGH) or (low is None and activity.role in MULTIPLIES)
+        return Limit.UNKNOWN if unsure else Limit.NEITHER
 
     return Bound(activity, limit(byte_share), byte_rate, byte_share, flop_rate, low,
                  None if counted is None else limit(counted / activity.duration / ceilings.copy_bytes_per_s))
@@ -124,7 +116,7 @@ def bounds(variant: VariantFacts, ceilings: Ceilings) -> tuple[Bound, ...]:
 def shares(found: Sequence[Bound]) -> dict[Limit, float]:
     """Limit → its share of the activities' time (they add up to 1), in a fixed order."""
     total = sum(one.activity.duration for one in found)
-    return {limit: sum(one.activity.duration for one in found if one.limit == limit) / total if total else 0.0 for limit in WORDS}
+    return {limit: sum(one.activity.duration for one in found if one.limit is limit) / total if total else 0.0 for limit in Limit}
 
 
 def near_the_line(found: Sequence[Bound]) -> tuple[Bound, ...]:
@@ -138,37 +130,37 @@ def counted_share(found: Sequence[Bound]) -> float | None:
     if not found or any(one.by_count is None for one in found if one.activity.kind == "kernel"):
         return None
     total = sum(one.activity.duration for one in found)
-    return sum(one.activity.duration for one in found if (one.by_count or one.limit) == "HBM") / total
+    return sum(one.activity.duration for one in found if (one.by_count or one.limit) is Limit.HBM) / total
 
 
-def largest(found: Sequence[Bound], but: Limit | None = None) -> str:
-    """`bound by neither HBM nor arithmetic: 68.4 % (mask 38.1 %, softmax 30.3 %)`, to follow "the largest share is"; `but`: a limit left out."""
-    by_limit = {limit: share for limit, share in shares(found).items() if limit != but}
-    limit = max(by_limit, key=lambda one: by_limit[one])
-    total = sum(one.activity.duration for one in found)
-    by_role: Counter[str] = Counter()
-    for one in found:
-        if one.limit == limit:
-            by_role[one.activity.role] += one.activity.duration / total
-    named = [f"{role} {percent(share)}" for index, (role, share) in enumerate(by_role.most_common(3)) if share >= WORTH_NAMING or not index]
-    return f"{WORDS[limit]}: {percent(by_limit[limit])} ({listed(named)})"
-
-
-def percent(share: float) -> Percent:
-    """A share of 1 as percent with one decimal, as sentences want it."""
-    return Percent(round(100 * share, 1))
-
-
-def cached(facts: RunFacts) -> Decision | None:
+def cached(facts: RunFacts) -> CacheDoubt | None:
     """Why HBM traffic of the score matrix cannot be told on this device, or `None` where it can."""
-    scores, cache = facts.workload.score_bytes, facts.device.l2_cache_bytes
+    cache = facts.device.l2_cache_bytes
     if not cache:
-        return decide("cache-unknown", scores=Bytes(scores))
-    if scores < CACHES_FULL * cache:
-        return decide("fits-in-cache", scores=Bytes(scores), cache=Bytes(cache))
-    return None
+        return CacheDoubt.SIZE_UNKNOWN
+    return CacheDoubt.MAY_HOLD if facts.workload.score_bytes < CACHES_FULL * cache else None
 
 
 def limits_told(facts: RunFacts, variant: VariantFacts) -> bool:
     """Whether the bytes of a variant's steps say what limits them: counted ones do, requested ones only where the cache cannot hold the score matrix."""
     return cached(facts) is None or forward_traffic(variant) is not None
+
+
+def asked_for(variant: VariantFacts) -> float | None:
+    """Requested bytes of one forward; `None` unless every activity's are known."""
+    parts = [requested(activity) for activity in variant.activities]
+    return None if None in parts else float(sum(part or 0.0 for part in parts))
+
+
+def weighty(activity: ActivityFacts, variant: VariantFacts) -> bool:
+    """Whether the activities of this role that disagree take enough time to be named."""
+    total = sum(a.duration for a in variant.activities)
+    alike = [a for a in variant.activities if a.role == activity.role and apart(a) == apart(activity)]
+    return sum(a.duration for a in alike) >= WORTH_NAMING * total
+
+
+def largest(found: Sequence[Bound], but: Limit | None = None) -> tuple[Limit, float]:
+    """The limit with the largest share of the time, and that share; `but`: a limit left out."""
+    by_limit = {limit: share for limit, share in shares(found).items() if limit is not but}
+    limit = max(by_limit, key=lambda one: by_limit[one])
+    return limit, by_limit[limit]

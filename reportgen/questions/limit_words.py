@@ -1,0 +1,74 @@
+"""Limits and bytes in words: what bounds an activity, why the cache leaves it open, which steps are not as modelled."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Sequence
+
+from ..analysis import ActivityFacts, RunFacts, VariantFacts
+from ..analysis.bounds import WORTH_NAMING, Bound, Limit, cached, largest, requested
+from ..analysis.traffic import OPERANDS_BEYOND_CACHE, CacheDoubt, activity_dram_bytes, forward_traffic, operand_ratio, why_no_ratio
+from ..saying.units import Bytes, Percent, Ratio, listed
+from .model import Case, Decision, decide, not_measurable
+
+WORDS: dict[Limit, str] = {
+    Limit.HBM: "bound by HBM",
+    Limit.ARITHMETIC: "bound by arithmetic",
+    Limit.NEITHER: "bound by neither HBM nor arithmetic",
+    Limit.UNKNOWN: "not known, for want of bytes, FLOP or a ceiling",
+}
+_NO_RATIO = {CacheDoubt.MAY_HOLD: "cache too large", CacheDoubt.SIZE_UNKNOWN: "cache size unknown"}
+_NO_RATIO_NOTE = (f"*Cache too large*: the ratio to the operands means something only where these are {OPERANDS_BEYOND_CACHE} times the last-level cache or more; "
+                  "else a part may be found there.")
+
+CACHE_CASES: dict[str, Case] = {
+    CacheDoubt.MAY_HOLD.value: not_measurable(
+        "Not measurable: the score matrix ({scores}) is smaller than twice the last-level cache ({cache}), so its round trips need not reach HBM."),
+    CacheDoubt.SIZE_UNKNOWN.value: not_measurable(
+        "Not measurable: the size of this device's last-level cache was not recorded, so nobody can say whether the score matrix ({scores}) stays in it."),
+}
+
+
+def in_the_cache(facts: RunFacts) -> Decision | None:
+    """The decision of a claim on HBM traffic where the cache may hold the score matrix; a case of `CACHE_CASES`."""
+    doubt = cached(facts)
+    return doubt and decide(doubt.value, scores=Bytes(facts.workload.score_bytes), cache=Bytes(facts.device.l2_cache_bytes or 0))
+
+
+def ratio_cell(facts: RunFacts, variant: VariantFacts) -> str | Ratio | None:
+    """Counted bytes ÷ operand bytes where the cache allows it, else the words that say why not; `None` where nothing was counted."""
+    ratio, doubt = operand_ratio(facts, variant), why_no_ratio(facts)
+    if ratio is not None:
+        return Ratio(ratio)
+    return None if doubt is None or forward_traffic(variant) is None else _NO_RATIO[doubt]
+
+
+def ratio_notes(facts: RunFacts, shown: Sequence[VariantFacts]) -> tuple[str, ...]:
+    """What is to stand under a table with `ratio_cell`s of these variants."""
+    return (_NO_RATIO_NOTE,) if why_no_ratio(facts) is CacheDoubt.MAY_HOLD and any(forward_traffic(variant) for variant in shown) else ()
+
+
+def percent(share: float) -> Percent:
+    """A share of 1 as percent with one decimal, as sentences want it."""
+    return Percent(round(100 * share, 1))
+
+
+def largest_share(found: Sequence[Bound], but: Limit | None = None) -> str:
+    """`bound by neither HBM nor arithmetic: 68.4 % (mask 38.1 %, softmax 30.3 %)`, to follow "the largest share is"; `but`: a limit left out."""
+    limit, share = largest(found, but)
+    total = sum(one.activity.duration for one in found)
+    by_role: Counter[str] = Counter()
+    for one in found:
+        if one.limit is limit:
+            by_role[one.activity.role] += one.activity.duration / total
+    named = [f"{role} {percent(part)}" for index, (role, part) in enumerate(by_role.most_common(3)) if part >= WORTH_NAMING or not index]
+    return f"{WORDS[limit]}: {percent(share)} ({listed(named)})"
+
+
+def by_role(found: Sequence[tuple[str, ActivityFacts]]) -> str | None:
+    """`cast of SDPA math (144 MiB requested, 61.3 MiB counted)`, one per variant and role."""
+    groups: dict[tuple[str, str], list[ActivityFacts]] = {}
+    for title, activity in found:
+        groups.setdefault((title, activity.role), []).append(activity)
+    return listed([f"{role} of {title} ({Bytes(sum(requested(a) or 0 for a in alike))} requested, {Bytes(sum(activity_dram_bytes(a) or 0 for a in alike))} counted)"
+                   for (title, role), alike in groups.items()]) or None
