@@ -12,7 +12,7 @@ from ..run.noise import Noise, current
 from .patterns import bytes_model, roles
 from ..run import Run, VariantRun
 from ..numbers.statistics import Estimate
-from ..trace import Activity, Forward, Trace
+from ..trace import Activity, Forward, Loss, Trace, TraceLoss
 from ..numbers import quantities
 from . import counters, states
 from .caveats import CLOCK_AGREEMENT, clock_spread, run_caveats
@@ -94,8 +94,8 @@ class _Context:
             times["profiled_host_time"] = Estimate(tuple(forward.duration for forward in trace.forwards))
             known["trace_file"] = variant.trace_path.name if variant.trace_path else None
             if self.run.counters and trace.has_gpu_lane:
-                known["counters_reason"] = counters.why_none(known["activities"], self.counted.get(variant.id))
-        state, lost = states.of(self.run, variant)
+                known["counters_reason"] = counters.why_none(known["activities"], self.counted.get(variant.id), known["trace_loss"])
+        state, lost = states.of(self.run, variant, known.get("trace_loss"))
         ordered = {quantity.name: times[quantity.name] for quantity in quantities.times() if times.get(quantity.name) is not None}
         return VariantFacts(variant.id, variant.title, variant.named, state, variant.reason, lost, times=ordered, **known)
 
@@ -109,25 +109,35 @@ class _Context:
         return Estimate(tuple(alone)) if alone else None
 
     def _from_trace(self, variant_id: str, trace: Trace) -> dict[str, Any]:
-        alike = typical_forwards(trace.forwards)
-        first = alike[0]
+        """The CPU side from all forwards; the GPU side from the whole ones, and unknown where there are none."""
+        loss = self._loss(trace)
+        alike = typical_forwards(trace.whole) if trace.whole else []
         activities = counters.attach(
             tuple(self._activity(activity, [forward.activities[place] for forward in alike], variant_id)
-                  for place, activity in enumerate(first.activities)),
-            self.counted.get(variant_id), self.run.workload.dtype)
+                  for place, activity in enumerate(alike[0].activities)),
+            self.counted.get(variant_id), self.run.workload.dtype) if alike else ()
         kinds = Counter(activity.kind for activity in activities)
-        on_gpu = trace.has_gpu_lane
+        on_gpu = trace.has_gpu_lane and loss is None
+        usual, others = typical_ops(trace.forwards, alike)
         return {
             "activities": activities,
             "kernels": kinds["kernel"] if on_gpu else None,
             "memcpys": kinds["memcpy"] if on_gpu else None,
-            "memsets": kinds["memset"] if on_gpu else None,
-            "ops": tuple(OpFacts(op.name, op.path, op.start, op.duration, op.self_duration) for op in first.ops),
-            "op_count": len(first.ops),
-            "transposes": sum(op.name == "aten::transpose" for op in first.ops),
+            "memsets": kinds["memset"] if on_gpu and trace.memsets_known else None,
+            "trace_loss": loss,
+            "ops": tuple(OpFacts(op.name, op.path, op.start, op.duration, op.self_duration) for op in usual.ops),
+            "op_count": len(usual.ops),
+            "transposes": sum(op.name == "aten::transpose" for op in usual.ops),
+            "other_ops": others,
             "integrity": trace.integrity,
             "trace_gpu_time": sum(activity.duration for activity in activities) if on_gpu else None,
         }
+
+    def _loss(self, trace: Trace) -> TraceLoss | None:
+        """The trace's own loss; on a GPU a trace without a GPU record has lost them all."""
+        if trace.loss is None and not trace.has_gpu_lane and self.run.device.kind != "cpu":
+            return TraceLoss(Loss.NO_LANE, len(trace.forwards), 0, 0)
+        return trace.loss
 
     def _activity(self, activity: Activity, repeats: Sequence[Activity], variant_id: str) -> ActivityFacts:
         is_kernel = activity.kind == "kernel"
@@ -190,3 +200,15 @@ def typical_forwards(forwards: Sequence[Forward]) -> list[Forward]:
     most = max(counts.values())
     chosen = next(signature(forward) for forward in forwards if counts[signature(forward)] == most)
     return [forward for forward in forwards if signature(forward) == chosen]
+
+
+def typical_ops(forwards: Sequence[Forward], preferred: Sequence[Forward]) -> tuple[Forward, int]:
+    """A forward with the most common list of ops, one of the `preferred` if it can be, and how many have another list.
+
+    The earliest list wins a draw.
+    """
+    lists = {forward.index: tuple(op.path for op in forward.ops) for forward in forwards}
+    counts = Counter(lists.values())
+    usual = max(counts, key=lambda found: counts[found])
+    chosen = next(forward for forward in (*preferred, *forwards) if lists[forward.index] == usual)
+    return chosen, len(forwards) - counts[usual]

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any, Mapping, Sequence
 
 from ..run import KernelCounters
+from ..trace import TraceLoss
 from .model import ActivityFacts, CounterFacts
 
 _METRICS = {
@@ -46,8 +47,13 @@ def mismatch(activities: Sequence[ActivityFacts], rows: Sequence[KernelCounters]
     return None
 
 
-def why_none(activities: Sequence[ActivityFacts], rows: Sequence[KernelCounters] | None) -> str | None:
+LOST = "its trace has no whole forward to match them with"
+
+
+def why_none(activities: Sequence[ActivityFacts], rows: Sequence[KernelCounters] | None, loss: TraceLoss | None = None) -> str | None:
     """Why a variant of a run with counters has none; `None` where it has some, or launches no kernel."""
+    if loss is not None:
+        return LOST
     if not any(activity.kind == "kernel" for activity in activities):
         return None
     return mismatch(activities, rows) if rows else NOT_SEEN

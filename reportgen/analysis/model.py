@@ -9,7 +9,7 @@ from ..hardware.kernel_names import KernelName
 from ..hardware.occupancy import Occupancy
 from ..run import Ceilings, Clocks, DeviceRecord, Host, MaskedRow, Probes, Protocol, Training
 from ..numbers.statistics import Comparison, Estimate, compare
-from ..trace import Integrity
+from ..trace import Integrity, TraceLoss
 from ..run.workload import Workload
 from .states import Lost, State
 
@@ -87,9 +87,11 @@ class OpFacts:
 class VariantFacts:
     """Everything known of one variant. Times in seconds, sizes in bytes.
 
-    kernels, memcpys, memsets: per forward, `None` without a GPU lane
-    activities: of a typical forward, in launch order
-    ops: CPU ops of that forward in start order; transposes: how many are `aten::transpose`
+    kernels, memcpys, memsets: per forward, `None` without a GPU lane, and where the profiler lost records
+    trace_loss: why nothing on the GPU can be counted although there is a trace, or `None`
+    activities: of a typical forward, in launch order; empty where nothing can be counted
+    ops: CPU ops of a forward in start order, the list that most recorded forwards dispatched
+    transposes: how many of them are `aten::transpose`; other_ops: forwards that dispatched another list
     state: what became of it; lost: the parts of its evidence that could not be taken
     times: quantity (a name in `numbers.quantities`) → estimate over fresh processes; for
         `profiled_host_time` one value per recorded forward. First calls last until the call returns;
@@ -114,6 +116,8 @@ class VariantFacts:
     ops: tuple[OpFacts, ...] = ()
     op_count: int | None = None
     transposes: int | None = None
+    other_ops: int = 0
+    trace_loss: TraceLoss | None = None
     integrity: Integrity | None = None
     times: Mapping[str, Estimate] = field(default_factory=dict)
     trace_gpu_time: float | None = None
@@ -170,10 +174,10 @@ class VariantFacts:
 
     @property
     def observed(self) -> int | None:
-        """GPU activities per forward of any kind."""
-        if self.kernels is None:
+        """GPU activities per forward of any kind; `None` where one kind is not known."""
+        if self.kernels is None or self.memcpys is None or self.memsets is None:
             return None
-        return self.kernels + (self.memcpys or 0) + (self.memsets or 0)
+        return self.kernels + self.memcpys + self.memsets
 
 
 @dataclass(frozen=True)

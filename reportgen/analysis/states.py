@@ -8,6 +8,8 @@ from math import isfinite
 from typing import Literal
 
 from ..run import Run, VariantRun
+from ..saying.units import plural
+from ..trace import Loss, TraceLoss
 
 
 class State(Enum):
@@ -41,7 +43,7 @@ class State(Enum):
 class Lost:
     """A part of the evidence that should be there and is not. reason: without a full stop."""
 
-    what: Literal["trace", "GPU time"]
+    what: Literal["trace", "GPU records", "GPU time"]
     reason: str
 
 
@@ -55,21 +57,33 @@ def is_wrong(variant: VariantRun) -> bool:
     return error is not None and allowed is not None and not (isfinite(error) and error <= allowed)
 
 
-def of(run: Run, variant: VariantRun) -> tuple[State, tuple[Lost, ...]]:
-    """The state of one variant of `run`, and which of its evidence was lost."""
+def of(run: Run, variant: VariantRun, loss: TraceLoss | None = None) -> tuple[State, tuple[Lost, ...]]:
+    """The state of one variant of `run`, and which of its evidence was lost. loss: what its trace lacks."""
     if variant.status in ("ok", "failed", "wrong") and is_wrong(variant):
         return State.WRONG, ()
     if variant.status != "ok":
         return _WORDS[variant.status], ()
-    lost = _lost(run, variant)
+    lost = _lost(run, variant, loss)
     return (State.LOST if lost else State.OK), lost
 
 
-def _lost(run: Run, variant: VariantRun) -> tuple[Lost, ...]:
+def _lost(run: Run, variant: VariantRun, loss: TraceLoss | None) -> tuple[Lost, ...]:
     found = []
     missing = run.probes.traces_missing.get(variant.id)
     if missing and variant.trace_path is None:
         found.append(Lost("trace", missing.rstrip(".")))
+    if loss is not None:
+        found.append(Lost("GPU records", records_lost(loss)))
     if run.device.kind != "cpu" and "gpu_time" not in variant.samples and variant.timer_note:
         found.append(Lost("GPU time", variant.timer_note.rstrip(".")))
     return tuple(found)
+
+
+def records_lost(loss: TraceLoss) -> str:
+    """What the profiler lost, as a clause: `the profiler kept GPU records of 5 of 25 launches, …`."""
+    if loss.cause is Loss.NO_LANE:
+        return "the profiler kept no GPU record of it"
+    if loss.cause is Loss.CALLS:
+        return "the profiler kept GPU records of it, but not the calls that launched them"
+    return (f"the profiler kept GPU records of {loss.recorded} of {plural(loss.launches, 'launch', 'launches')}, "
+            f"and all of them for none of {plural(loss.forwards, 'forward')}")

@@ -151,7 +151,7 @@ def real_rule(facts: RunFacts) -> Decision:
     if other_workload(facts):
         return decide("other-workload", workload=facts.workload.describe())
     if beside is None:
-        return missing_variant(facts, "sdpa_flash") or decide("no-arithmetic", what="SDPA flash", device=facts.device.name)
+        return unread(facts, "sdpa_flash") or decide("no-arithmetic", what="SDPA flash", device=facts.device.name)
     return decide("like-flash", **args)
 
 

@@ -169,8 +169,11 @@ def missing_variant(facts: RunFacts, *names: str) -> Decision | None:
     return None
 
 
-def not_recorded(facts: RunFacts, what: str) -> Decision:
-    """The decision where the run lacks `what`: because it failed, if the run says so, else because the run is older."""
+def not_recorded(facts: RunFacts, what: str, *names: str) -> Decision:
+    """The decision where the run lacks `what` of `names`: because it was lost, if the run says so, else because the run is older."""
+    records = [(v.title, one.reason) for v in facts.variants.values() if v.id in names for one in v.lost if one.what == "GPU records"]
+    if records and what in TRACED:
+        return decide("recorded-before", why=f"the GPU side of {records[0][0]} cannot be counted here ({records[0][1]})")
     lost = facts.probes.traces_missing
     untimed = {v.id: v.timer_note for v in facts.six if v.ok and v.gpu_time is None and v.timer_note}
     if what in TRACED and lost:

@@ -39,5 +39,5 @@ def unread(facts: RunFacts, *names: str) -> Decision | None:
     if not facts.has_gpu_lane:
         return decide("no-gpu-lane")
     if any(facts.variants[name].kernels is None for name in names):
-        return not_recorded(facts, "the GPU side of this variant's trace")
+        return not_recorded(facts, "the GPU side of this variant's trace", *names)
     return None

@@ -18,9 +18,10 @@ from typing import Any, Iterable, Iterator, Mapping
 
 from ..errors import TraceMalformed
 from .kineto import KINDS, OCCUPANCY_KEYS, RECORD_AGAIN, Event, Lanes, correlation, number, sort_into_lanes, whole
-from .shapes import FORWARD, Activity, ActivityKind, Forward, Integrity, Launch, Op, Trace
+from .losses import share_kept, sift, with_orphans
+from .shapes import FORWARD, Activity, ActivityKind, Forward, Integrity, Launch, Loss, Op, Trace, TraceLoss
 
-__all__ = ["FORWARD", "Activity", "ActivityKind", "Forward", "Integrity", "Launch", "Op", "Trace", "parse", "read"]
+__all__ = ["FORWARD", "Activity", "ActivityKind", "Forward", "Integrity", "Launch", "Loss", "Op", "Trace", "TraceLoss", "parse", "read", "share_kept"]
 
 
 def read(file: Path) -> Trace:
@@ -70,16 +71,19 @@ def parse(document: Mapping[str, object], file: str = "trace") -> Trace:
     every = [_forward(index, event, lanes, by_correlation) for index, event in enumerate(lanes.forwards)]
     attributed = {activity.launch.correlation for forward in every for activity in forward.activities}
     dropped = 1 if len(every) >= 2 else 0
-    kept = tuple(every[dropped:])
+    kept = tuple(with_orphans(every[dropped:], {correlation(event) for event in lanes.launches}, by_correlation))
+    whole, memsets_known, loss = sift(kept, bool(lanes.activities))
+    counted = {forward.index for forward in whole}
     unattributed = Counter(KINDS[event.category] for event in lanes.activities if correlation(event) not in attributed)
     return Trace(file, _device(document, lanes.activities), bool(lanes.activities), kept, Integrity(
         unattributed=dict(unattributed),
-        launches_without_activity=sum(launch.correlation not in attributed for forward in kept for launch in forward.launches),
+        launches_without_activity=sum(len(forward.unrecorded) for forward in kept),
         dropped_forwards=dropped,
-        differing=tuple(forward.index for forward in kept if _signature(forward) != _signature(kept[0])),
+        lost=tuple(forward.index for forward in kept if forward.index not in counted),
+        differing=tuple(forward.index for forward in whole if _signature(forward) != _signature(whole[0])),
         launch_apis=dict(Counter(activity.launch.api for forward in kept for activity in forward.activities)),
         incomplete=lanes.incomplete,
-    ))
+    ), whole, memsets_known, loss)
 
 
 def _signature(forward: Forward) -> list[tuple[object, ...]]:
@@ -91,14 +95,16 @@ def _forward(index: int, span: Event, lanes: Lanes, activities: Mapping[int, lis
     # Ops of the calling thread, and of any other thread that launched work for this forward.
     threads = {span.thread: None, **{e.thread: None for e in launched}}
     nested = {thread: list(_nest(_within(lanes.ops.get(thread, ()), span, lanes.tolerance), lanes.tolerance)) for thread in threads}
-    launches, found = [], []
+    launches, unrecorded, found = [], [], []
     for event in launched:
         launch = Launch(event.name, correlation(event), _seconds(event.start, span), (event.end - event.start) * 1e-6)
+        records = activities.get(launch.correlation, ()) if launch.correlation else ()
         launches.append(launch)
+        unrecorded += [] if records else [launch]
         path = _path_of(event, nested[event.thread], lanes.tolerance)
-        found += [_activity(e, launch, path, span) for e in (activities.get(launch.correlation, ()) if launch.correlation else ())]
+        found += [_activity(e, launch, path, span) for e in records]
     ops = sorted((op for pairs in nested.values() for op, _ in _ops(pairs, span)), key=lambda op: (op.start, len(op.path)))
-    return Forward(index, (span.end - span.start) * 1e-6, tuple(ops), tuple(launches), tuple(found))
+    return Forward(index, (span.end - span.start) * 1e-6, tuple(ops), tuple(launches), tuple(found), tuple(unrecorded))
 
 
 def _seconds(moment: float, span: Event) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 from typing import Literal, Mapping
 
 FORWARD = "attention_forward"
@@ -34,6 +35,10 @@ class Launch:
     correlation: int
     start: float
     duration: float
+
+    @property
+    def sets_memory(self) -> bool:
+        return "Memset" in self.api
 
 
 @dataclass(frozen=True)
@@ -76,6 +81,8 @@ class Forward:
 
     index: the forward's place in the file, counted from 0 and including those set aside
     duration: seconds that the call took on the CPU, under the profiler
+    unrecorded: the launches that left no GPU record
+    orphans: GPU records between its launches whose own launch is in no record
     """
 
     index: int
@@ -83,6 +90,30 @@ class Forward:
     ops: tuple[Op, ...]
     launches: tuple[Launch, ...]
     activities: tuple[Activity, ...]
+    unrecorded: tuple[Launch, ...] = ()
+    orphans: int = 0
+
+
+class Loss(Enum):
+    """Why no forward of a trace can be counted."""
+
+    NO_LANE = "the profiler kept no GPU record at all"
+    RECORDS = "launches left no GPU record"
+    CALLS = "GPU records have no launch"
+
+
+@dataclass(frozen=True)
+class TraceLoss:
+    """No forward of a trace is whole, so nothing on the GPU can be counted.
+
+    forwards: forwards that were looked at, the first one not among them
+    launches: launches inside them, of which `recorded` left a GPU record
+    """
+
+    cause: Loss
+    forwards: int
+    launches: int
+    recorded: int
 
 
 @dataclass(frozen=True)
@@ -93,7 +124,8 @@ class Integrity:
         warm-up, or launched outside); they are counted nowhere else
     launches_without_activity: launches inside forwards that left no GPU record
     dropped_forwards: forwards at the start that were set aside (the first active step)
-    differing: `Forward.index` of those whose activity list differs from the first kept one
+    lost: `Forward.index` of those that are set aside because the profiler lost records of them
+    differing: `Forward.index` of those whose activity list differs from the first whole one
     launch_apis: host call → activities it queued, over all kept forwards
     incomplete: records left out because the profiler gave them no end or no time
     """
@@ -104,14 +136,25 @@ class Integrity:
     differing: tuple[int, ...]
     launch_apis: Mapping[str, int]
     incomplete: int = 0
+    lost: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
 class Trace:
-    """A whole trace file. device: the profiler's `deviceProperties` entry of the GPU, or `None`."""
+    """A whole trace file.
+
+    device: the profiler's `deviceProperties` entry of the GPU, or `None`
+    forwards: all but the first; their CPU side is complete
+    whole: those of them whose GPU side is complete too; only these may be counted
+    memsets_known: false where the whole forwards' memset calls left no record
+    loss: why no forward is whole, or `None`
+    """
 
     file: str
     device: Mapping[str, object] | None
     has_gpu_lane: bool
     forwards: tuple[Forward, ...]
     integrity: Integrity
+    whole: tuple[Forward, ...] = ()
+    memsets_known: bool = True
+    loss: TraceLoss | None = None

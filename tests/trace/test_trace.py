@@ -11,6 +11,7 @@ import pytest
 
 from reportgen import trace
 from reportgen.errors import TraceMalformed
+from reportgen.trace import Loss, TraceLoss
 from trace_builder import H200, TraceBuilder, naive
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "h200-probe"
@@ -126,17 +127,59 @@ def test_the_first_forward_is_dropped_only_where_another_is_left():
     assert ([forward.index for forward in kept.forwards], kept.integrity.dropped_forwards) == ([1, 2], 1)
 
 
-def test_a_forward_that_lost_a_kernel_is_named_not_averaged():
-    """Kernels silently lost by the profiler show as a forward that differs from the first kept one."""
+def test_a_forward_that_lost_a_kernel_is_named_and_set_aside():
+    """A launch without a record: the profiler lost it (pytorch#192021), so that forward shows too little."""
     builder = TraceBuilder()
     for _ in range(4):
         naive(builder)
-    kernels = [event for event in builder.events if event.get("cat") == "kernel"]
-    builder.events.remove(kernels[3 * 5 + 2])
+    builder.events.remove(kernels_of(builder)[3 * 5 + 2])
     read = trace.parse(builder.document())
-    assert read.integrity.differing == (3,)
-    assert read.integrity.launches_without_activity == 1
-    assert [len(forward.activities) for forward in read.forwards] == [6, 6, 5]
+    assert (read.integrity.lost, read.integrity.differing, read.integrity.launches_without_activity) == ((3,), (), 1)
+    assert [counts(forward) for forward in read.forwards] == [(5, 1, 0), (5, 1, 0), (4, 1, 0)]
+    assert [forward.index for forward in read.whole] == [1, 2] and read.loss is None
+
+
+def kernels_of(builder):
+    return [event for event in builder.events if event.get("cat") == "kernel"]
+
+
+def test_a_trace_of_which_no_forward_is_whole_says_how_much_is_left():
+    """Of 3 × 6 launches in the kept forwards three left no record, one in each."""
+    builder = TraceBuilder()
+    for _ in range(4):
+        naive(builder)
+    for record in [kernels_of(builder)[forward * 5 + 3] for forward in (1, 2, 3)]:
+        builder.events.remove(record)
+    read = trace.parse(builder.document())
+    assert read.whole == () and read.integrity.lost == (1, 2, 3)
+    assert read.loss == TraceLoss(Loss.RECORDS, forwards=3, launches=18, recorded=15)
+
+
+def test_launches_without_any_gpu_record_are_a_loss_and_not_a_cpu_run():
+    builder = TraceBuilder()
+    for _ in range(3):
+        naive(builder)
+    builder.events = [event for event in builder.events if event.get("cat") not in ("kernel", "gpu_memcpy")]
+    assert trace.parse(builder.document()).loss == TraceLoss(Loss.NO_LANE, forwards=2, launches=12, recorded=0)
+
+
+def test_a_record_whose_call_is_lost_spoils_its_forward():
+    """Six records of which one has no launch: its number lies between those of the launches around it."""
+    builder = TraceBuilder()
+    for _ in range(3):
+        naive(builder)
+    launch = [event for event in builder.events if event["name"] == "cudaLaunchKernel"][5 + 2]
+    builder.events.remove(launch)
+    read = trace.parse(builder.document())
+    assert read.integrity.lost == (1,) and [counts(forward) for forward in read.whole] == [(5, 1, 0)]
+
+
+def test_records_without_any_call_are_a_loss():
+    builder = TraceBuilder()
+    for _ in range(3):
+        naive(builder)
+    builder.events = [event for event in builder.events if event.get("cat") != "cuda_runtime"]
+    assert trace.parse(builder.document()).loss == TraceLoss(Loss.CALLS, forwards=2, launches=0, recorded=0)
 
 
 def test_a_forward_with_another_grid_differs():
@@ -159,6 +202,7 @@ def test_launches_without_an_activity_are_normal_and_counted():
     assert read.integrity.launches_without_activity == 1
     assert [launch.api for launch in read.forwards[0].launches] == ["cudaMemsetAsync", "cuLaunchKernelEx"]
     assert read.integrity.launch_apis == {"cuLaunchKernelEx": 1}
+    assert (len(read.whole), read.memsets_known, read.loss) == (1, False, None)
 
 
 def test_one_graph_launch_may_queue_many_activities():
