@@ -17,7 +17,7 @@ CLOCK_AGREEMENT = 0.03
 
 def run_caveats(run: Run, variants: Mapping[str, VariantFacts]) -> tuple[str, ...]:
     """Sentences, most serious first; empty if nothing is to be said."""
-    return tuple([*_neighbours(run), *_throttling(run), *_clock_spread(run), *_timers(variants), *_differing(variants),
+    return tuple([*_neighbours(run), *_throttling(run), *_clock_spread(run), *_lost_records(variants), *_above_wall(variants), *_timer_notes(variants), *_timers(variants), *_differing(variants),
                   *_uncounted(run, variants), *_occupancy(variants)])
 
 
@@ -63,6 +63,43 @@ def _clock_spread(run: Run) -> list[str]:
             f"{significant(clocks[fast], 4)} MHz during {fast}); margins smaller than {significant(spread * 100, 2)} % are treated as noise."]
 
 
+def _lost_records(variants: Mapping[str, VariantFacts]) -> list[str]:
+    reasons: dict[str, list[str]] = {}
+    for variant in variants.values():
+        for one in variant.lost:
+            if one.what == "GPU records":
+                reasons.setdefault(one.reason, []).append(variant.title)
+    said = [f"Nothing that {listed(titles)} {'does' if len(titles) == 1 else 'do'} on the GPU is counted here: {reason}. Record the run again."
+            for reason, titles in reasons.items()]
+    for variant in variants.values():
+        lost = variant.integrity.lost if variant.integrity and not variant.trace_loss else ()
+        if lost:
+            said.append(f"{variant.title}: the profiler lost GPU records of {plural(len(lost), 'recorded forward')}, which {'was' if len(lost) == 1 else 'were'} left out.")
+        if variant.kernels is not None and variant.memsets is None:
+            said.append(f"{variant.title}: its memset calls left no GPU record, so memsets are not counted and their time is missing.")
+    return said
+
+
+def _above_wall(variants: Mapping[str, VariantFacts]) -> list[str]:
+    """GPU time is a part of the wall time of the same work, so it cannot be longer."""
+    return [f"{variant.title}: its GPU time ({Seconds(variant.gpu_time.median)}) is above the wall time of the same work ({Seconds(variant.wall_time.median)}), "
+            "which cannot be: one of the two was disturbed while it was taken." for variant in variants.values() if above_wall(variant)]  # type: ignore[union-attr]
+
+
+def above_wall(variant: VariantFacts) -> bool:
+    """Whether GPU time is longer than wall time by more than two timers of one thing may differ."""
+    return bool(variant.gpu_time and variant.wall_time) and variant.gpu_time.median > variant.wall_time.median * (1 + TIMER_AGREEMENT)  # type: ignore[union-attr]
+
+
+def _timer_notes(variants: Mapping[str, VariantFacts]) -> list[str]:
+    """How GPU time was taken where that was not by a graph in good order; variants that share a reason in one sentence."""
+    notes: dict[str, list[str]] = {}
+    for variant in variants.values():
+        if variant.ok and variant.gpu_time is not None and variant.timer_note:
+            notes.setdefault(variant.timer_note.rstrip("."), []).append(variant.title)
+    return [f"GPU time of {listed(titles)}: {note}." for note, titles in notes.items()]
+
+
 def _timers(variants: Mapping[str, VariantFacts]) -> list[str]:
     said = []
     for variant in variants.values():
@@ -80,6 +117,8 @@ def _differing(variants: Mapping[str, VariantFacts]) -> list[str]:
         odd = variant.integrity.differing if variant.integrity else ()
         if odd:
             said.append(f"{variant.title}: {plural(len(odd), 'recorded forward')} ran a different list of activities than the others and was left out of the medians.")
+        if variant.other_ops:
+            said.append(f"{variant.title}: {plural(variant.other_ops, 'recorded forward')} dispatched another list of CPU ops than the {Count(variant.op_count or 0)} that are counted here.")
     return said
 
 

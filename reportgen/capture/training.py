@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from statistics import median
 from typing import Any, Callable
 
 from ..run.workload import Workload
+from ..trace.kineto import KINDS, queues_work
 from . import memory, operands
 from .refusal import listening
 
@@ -161,7 +163,7 @@ def kernels_in_last_range(events: list[dict[str, Any]], name: str) -> int | None
 
     Autograd launches backward kernels from a thread of its own, so time decides and not the thread.
     The last of several ranges, because the profiler may lose the first kernels of a session.
-    `None` if there is no such range, or no kernel in it.
+    `None` if there is no such range, no kernel in it, or a launch in it that left no record: the profiler lost some.
     """
     ranges = [event for event in events if event.get("name") == name and event.get("cat") == "user_annotation"]
     if not ranges:
@@ -169,9 +171,12 @@ def kernels_in_last_range(events: list[dict[str, Any]], name: str) -> int | None
     last = max(ranges, key=lambda event: event["ts"])
     begin, end = last["ts"], last["ts"] + last["dur"]
     launched = {
-        event["args"]["correlation"]
+        event["args"]["correlation"]: str(event.get("name"))
         for event in events
         if event.get("cat") in ("cuda_runtime", "cuda_driver") and begin <= event["ts"] <= end and "correlation" in event.get("args", {})
     }
+    recorded = Counter(event["args"].get("correlation") for event in events if event.get("cat") in KINDS)
+    if any(queues_work(call) and "Memset" not in call and number not in recorded for number, call in launched.items()):
+        return None
     kernels = sum(event.get("cat") == "kernel" and event["args"].get("correlation") in launched for event in events)
     return kernels or None

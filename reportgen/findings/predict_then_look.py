@@ -61,8 +61,9 @@ def rule(facts: RunFacts) -> Decision:
     names = {variant.id for variant, _ in broken}
     args = {"software": software(facts, "torch", "cudnn"), "all": Count(len(judged)), "other_workload": other_workload(facts),
             "not_ran": listed([f"`{variant.id}`" for variant in facts.six if not variant.ok])}
+    untraced = [variant.id for variant in ran if variant.kernels is None]
     if not broken:
-        return decide("as-predicted", **args)
+        return not_recorded(facts, "a trace", *untraced) if untraced else decide("as-predicted", **args)
     return decide("broken", **args, broken=Count(len(broken)), names=listed([f"`{variant.id}`" for variant, _ in broken]),
                   unpredicted="; ".join(filter(None, (_extra(variant, lines) for variant, lines in broken))),
                   absent="; ".join(filter(None, (_absent(variant, lines) for variant, lines in broken))),

@@ -90,6 +90,8 @@ def safe_rule(facts: RunFacts) -> Decision:
     args = {"software": software(facts, "torch"), "row": WORDS.get(outcome, outcome), "others": _others(facts), "other_workload": other_workload(facts)}
     if not any(op.name == SAFE_OP for op in math.ops):
         return decide("no-safe-softmax", **args)
+    if math.trace_loss:
+        return not_recorded(facts, "the GPU side of this variant's trace", math.id)
     if not math.activities:
         return decide("no-gpu-lane", **args, ops=_added_ops(math))
     softmax, extra = under_safe(math)

@@ -90,7 +90,8 @@ def integrity(facts: RunFacts) -> Table:
         timing = None
         if v.gpu_time is not None and v.trace_gpu_time:
             timing = signed(100 * (v.trace_gpu_time / v.gpu_time.median - 1))
-        rows.append((Link(v.title, f"variants/{v.id}.md"), leaked, box.launches_without_activity, box.dropped_forwards, differing, apis, v.timer, timing))
+        aside = f"{box.dropped_forwards}, and {len(box.lost)} with lost records" if box.lost else box.dropped_forwards
+        rows.append((Link(v.title, f"variants/{v.id}.md"), leaked, box.launches_without_activity, aside, differing, apis, v.timer, timing))
     return Table(columns("Variant", "GPU activities outside the forwards", "#Launches without an activity", "#Forwards set aside", "Forwards that differ",
                          "Host calls that launched", "GPU timer", "#Trace against timer"), tuple(rows))
 

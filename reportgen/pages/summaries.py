@@ -33,8 +33,9 @@ def kernel_counts(facts: RunFacts) -> Table:
         article = published.of(variant.id, "activities") if published_workload(facts) else None
         rows.append((variant_link(variant), Count(len(variant.prediction)) if variant.prediction else None,
                      None if article is None else Count(article), variant.kernels, variant.memcpys, variant.memsets, variant.observed))
-    blind = [v.title for v in facts.variants.values() if v.ok and v.kernels is None]
-    notes = why_nots(facts)
+    blind = [v.title for v in facts.variants.values() if v.ok and v.kernels is None and v.trace_loss is None]
+    lost = tuple(f"{v.title}: {one.reason}, so nothing is counted." for v in facts.variants.values() for one in v.lost if one.what == "GPU records")
+    notes = (*why_nots(facts), *(lost if facts.has_gpu_lane else ()))
     if blind:
         of = "The trace" if len(blind) == sum(v.ok for v in facts.variants.values()) else f"The trace of {listed(blind)}"
         notes = (*notes, f"{of} has no GPU lane, so there is nothing to count.")

@@ -36,7 +36,7 @@ def unread(facts: RunFacts, *names: str) -> Decision | None:
     missing = missing_variant(facts, *names)
     if missing:
         return missing
-    if not facts.has_gpu_lane:
+    if not facts.has_gpu_lane and not any(facts.variants[name].trace_loss for name in names):
         return decide("no-gpu-lane")
     if any(facts.variants[name].kernels is None for name in names):
         return not_recorded(facts, "the GPU side of this variant's trace", *names)

@@ -62,12 +62,17 @@ def sort_into_lanes(raw_events: list[Any], file: str) -> Lanes:
         else:
             lane.append(event)
     used = {correlation(event) for event in activities}
-    launches = [e for e in launches if correlation(e) in used or _LAUNCH_API.match(e.name)]
+    launches = [e for e in launches if correlation(e) in used or queues_work(e.name)]
     for lane in (forwards, launches, activities, *ops.values()):
         lane.sort(key=lambda e: (e.start, -e.end))
     latest = max((abs(event.end) for event in forwards), default=0.0)
     # Epoch microseconds as doubles step by 0.25: children may stick out of their parents by a hair.
     return Lanes(forwards, ops, launches, activities, incomplete, tolerance=0.001 + 2 * math.ulp(latest))
+
+
+def queues_work(call: str) -> bool:
+    """Whether a call of the runtime or the driver queues a kernel, a copy or a memset, so that the GPU should have a record of it."""
+    return _LAUNCH_API.match(call) is not None
 
 
 def _lane(category: str, name: object, forwards: list[Event], ops: Mapping[tuple[object, object], list[Event]], launches: list[Event],
