@@ -15,7 +15,7 @@ from ..run.workload import Workload
 from . import operands
 
 CACHES_COPIED = 20
-"""A copy of this many times the last-level cache (measurement.md)."""
+"""A copy of this many times the last-level cache."""
 LARGEST_COPY_SHARE = 0.2
 """Of the free memory, for each of the two buffers."""
 CPU_COPY_BYTES = 128 * 2**20

@@ -6,12 +6,11 @@ import time
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
-from pathlib import Path
 from typing import Any, Iterator, Mapping
 
 import variants as variant_room
 
-from .. import __version__, run
+from .. import __version__
 from ..errors import CaptureFailed, DeviceUnavailable
 from ..numbers.statistics import PROCESSES
 from ..run.workload import Workload, altered
@@ -50,19 +49,13 @@ class CaptureRequest:
     sizes: Mapping[str, Any] = field(default_factory=dict)
 
 
-def record(request: CaptureRequest, runs_root: Path, progress: Progress | None = None) -> Path:
-    """Captures a run and saves it; returns its folder.
+def capture(request: CaptureRequest, progress: Progress | None = None) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+    """Captures a run in memory: the content of `run.json`, and variant id → Kineto trace.
 
     Raises:
         DeviceUnavailable: no torch, or no such device.
-        CaptureFailed: nothing could be measured. The former run, if any, is untouched, also after Ctrl-C.
+        CaptureFailed: nothing could be measured.
     """
-    data, traces = capture(request, progress)
-    return run.save(data, traces, runs_root)
-
-
-def capture(request: CaptureRequest, progress: Progress | None = None) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-    """Captures a run in memory: the content of `run.json`, and variant id → Kineto trace. Raises as `record`."""
     progress = progress or Silent()
     try:
         return _Capture(request, progress).run()

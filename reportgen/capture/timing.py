@@ -1,4 +1,4 @@
-"""How one forward is timed: graph replays, filled queues and plain clocks (measurement.md).
+"""How one forward is timed: graph replays, filled queues and plain clocks.
 
 Two benches with the same questions, one for a GPU and one for a CPU. A *block* is a callable that
 runs once and gives seconds per forward. The arithmetic of how much work a block holds is pure.

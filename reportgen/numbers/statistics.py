@@ -15,7 +15,7 @@ from typing import Literal, Sequence
 
 PROCESSES = 7
 MINIMUM_EFFECT = 0.02
-"""Below this relative difference nothing is called a difference, however steady (measurement.md)."""
+"""Below this relative difference nothing is called a difference, however steady."""
 MAGNITUDE_TOLERANCE = 0.15
 
 

@@ -9,7 +9,7 @@ from ..analysis import FUSED, RunFacts, State, VariantFacts
 from ..analysis.kernels import main_kernel
 from ..numbers.statistics import Estimate, compare
 from ..saying.tables import Link, Table, columns
-from ..saying.units import MISSING, Count, Percent, Ratio, Seconds, extent, listed
+from ..saying.units import MISSING, Count, Percent, extent, listed
 from .cells import error, interval, ratio_interval, sentence, us
 
 SHOWN_OCCUPANCY = ("sdpa_flash", "sdpa_cudnn")
@@ -175,14 +175,6 @@ def fused_by_host_time(facts: RunFacts) -> list[VariantFacts]:
     """The fused backends that ran, cheapest on the CPU first."""
     known = [facts.variants[n] for n in FUSED if facts.ok(n) and facts.variants[n].host_time is not None]
     return sorted(known, key=lambda v: v.host_time.median if v.host_time else 0.0)
-
-
-def seconds(value: Estimate | None) -> Seconds | None:
-    return None if value is None else Seconds(value.median)
-
-
-def times(first: Estimate, second: Estimate) -> Ratio:
-    return Ratio(second.median / first.median)
 
 
 def _result(value: int | float | None) -> object:

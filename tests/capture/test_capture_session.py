@@ -29,13 +29,14 @@ SCRIPT = """
 import sys
 from pathlib import Path
 from reportgen.capture.progress import Progress
-from reportgen.capture.session import CaptureRequest, record
+from reportgen.capture.session import CaptureRequest, capture
+from reportgen.run import save
 from reportgen.run.workload import Workload
 
 if __name__ == "__main__":
     asked = tuple(sys.argv[1].split(","))
     request = CaptureRequest("cpu", Workload("tiny", 1, 2, 32, 16), "test", int(sys.argv[2]), asked, "off", quick=True)
-    print(record(request, Path("runs"), Progress()))
+    print(save(*capture(request, Progress()), Path("runs")))
 """
 
 

@@ -17,22 +17,16 @@ SVG = "{http://www.w3.org/2000/svg}"
 DATA: dict[str, Any] = {
     "bars": {"labels": ["Naive", "SDPA flash", "SDPA cuDNN"], "ids": ["naive", "sdpa_flash", "sdpa_cudnn"], "unit": "µs",
              "values": [1056.0, 93.44, None], "low": [1050.0, 93.0, None], "high": [1060.0, 94.0, None], "reference": [None, 146.8, 186.3]},
-    "dots": {"labels": ["math ÷ in place"], "values": [2.77], "low": [2.6], "high": [2.9], "unit": "×", "log": True},
     "stacked": {"labels": ["Naive", "Naive in place"], "series": [("matmul", [166, 166]), ("copy", [126, None])], "unit": "µs"},
     "lanes": {"ops": [("aten::matmul", 0, 200, 0), ("aten::bmm", 20, 150, 1)], "launches": [60.0, 150.0],
               "activities": [("memset", "memset", 70, 1, 60), ("matmul", "kernel", 160, 90, 150)]},
     "roofline": {"ceiling_bytes": 4.3e12, "ceilings_flop": [("bf16 matmul", 788e12)], "points": [("fused kernel", "sdpa_flash", 512.0, 2e14)]},
-    "curve": {"series": [("naive", "naive", [1, 24], [1056, 25344])], "x": "layers", "y": "GPU time (µs)"},
-    "grid": {"rows": ["NVIDIA H200"], "columns": ["flash-fastest", "math-slower"], "cells": [["differs", "holds"]]},
 }
 SAID = {
     "bars": ["Naive", "SDPA flash", "1,060 µs", "93.4 µs", "not measured", "the article (A100)"],
-    "dots": ["math ÷ in place", "2.77×", "1", "10"],
     "stacked": ["Naive", "Naive in place", "matmul", "copy", "292 µs", "166 µs"],
     "lanes": ["matmul", "bmm", "1 memset  ·  2 matmul", "kernel", "memset"],
     "roofline": ["fused kernel", "bf16 matmul", "1 PFLOP/s", "FLOP per byte (arithmetic intensity)"],
-    "curve": ["naive", "layers", "GPU time (µs)", "20,000"],
-    "grid": ["NVIDIA H200", "1  flash-fastest", "2  math-slower", "D", "H"],
 }
 
 
@@ -89,7 +83,7 @@ def test_type_is_large_and_the_picture_narrow(form: str) -> None:
     assert re.search(r'<svg [^>]*width="560" ', text)
 
 
-@pytest.mark.parametrize("form, path", [("bars", "labels"), ("dots", "labels"), ("stacked", "labels"), ("grid", "rows")])
+@pytest.mark.parametrize("form, path", [("bars", "labels"), ("stacked", "labels")])
 def test_a_long_label_is_cut_with_an_ellipsis_not_clipped(form: str, path: str) -> None:
     """The widest font of the stack decides; the cut is visible."""
     data = {**DATA[form], path: [LONG, *DATA[form][path][1:]]}
@@ -130,11 +124,9 @@ def test_a_missing_field_is_an_error_not_a_blank_picture() -> None:
 
 @pytest.mark.parametrize("form, data", [
     ("bars", {"labels": ["a"], "values": [None]}),
-    ("dots", {"labels": ["a"], "values": [None], "log": True}),
     ("stacked", {"labels": [], "series": []}),
     ("lanes", {"ops": [], "launches": [], "activities": []}),
     ("roofline", {"ceiling_bytes": 1e12, "ceilings_flop": [], "points": []}),
-    ("grid", {"rows": [], "columns": [], "cells": []}),
 ])
 def test_nothing_to_draw_is_still_a_picture(form: str, data: Any) -> None:
     """A run that lacks everything must not stop the pages."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic, Sequence, TypeVar
 
-from ...hardware.kernel_names import decode
 from .roles import role
 from .shapes import Shown
 
@@ -16,14 +15,13 @@ OP = "aten::_scaled_dot_product_attention_math"
 @dataclass(frozen=True)
 class MathFallback(Generic[A]):
     """activities: everything under the math op, in order; gpu_time: their seconds
-    casts: those that convert between types; matmuls_without_tensor_cores: those whose name says so
+    casts: those that convert between types
     wasted_cast: the cast of the whole attention matrix for a second result that SDPA drops
     """
 
     activities: tuple[A, ...]
     gpu_time: float
     casts: tuple[A, ...]
-    matmuls_without_tensor_cores: tuple[A, ...]
     wasted_cast: A | None
 
 
@@ -37,7 +35,6 @@ def find(activities: Sequence[A]) -> MathFallback[A] | None:
         activities=tuple(found),
         gpu_time=sum(activity.duration for activity in found),
         casts=tuple(a for a, what in zip(found, roles) if what == "cast"),
-        matmuls_without_tensor_cores=tuple(a for a, what in zip(found, roles) if what == "matmul" and decode(a.name).tensor_cores == "no"),
         wasted_cast=_wasted(found, roles),
     )
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from statistics import median
 from typing import Iterable, Sequence, TypeVar
 
-from ...trace import Activity, Forward
 from .shapes import Shown, ShownOp, under
 
 A = TypeVar("A", bound=Shown)
@@ -38,32 +35,3 @@ def activities_of(activities: Iterable[A]) -> tuple[A, ...]:
     """The GPU activities of one forward that build the mask; needs `tril`, without which nothing causal is built."""
     found = tuple(activity for activity in activities if _step(activity.op_path))
     return found if any("aten::tril" in activity.op_path for activity in found) else ()
-
-
-def gpu_time(activities: Iterable[Shown]) -> float:
-    """Seconds per forward that building the mask takes on the GPU."""
-    return sum(activity.duration for activity in activities_of(activities))
-
-
-@dataclass(frozen=True)
-class RebuiltMask:
-    """forwards: how many were looked at; rebuilt_in: how many contain every step
-    activities: of the first forward; gpu_time: seconds per forward, the median over forwards
-    """
-
-    forwards: int
-    rebuilt_in: int
-    activities: tuple[Activity, ...]
-    gpu_time: float
-
-    @property
-    def every_time(self) -> bool:
-        return self.forwards > 0 and self.rebuilt_in == self.forwards
-
-
-def find(forwards: Sequence[Forward]) -> RebuiltMask | None:
-    """The mask's building in a trace's forwards; `None` where no forward builds one."""
-    rebuilt = [forward for forward in forwards if steps_of(forward.ops) == STEPS.keys()]
-    if not rebuilt:
-        return None
-    return RebuiltMask(len(forwards), len(rebuilt), activities_of(rebuilt[0].activities), median(gpu_time(f.activities) for f in rebuilt))

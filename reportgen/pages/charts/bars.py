@@ -1,9 +1,9 @@
-"""Horizontal bars and dots: one row per label, the label above its bar, the value at its end."""
+"""Horizontal bars: one row per label, the label above its bar, the value at its end."""
 
 from __future__ import annotations
 
 import math
-from typing import Any, Callable
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -17,15 +17,6 @@ VALUE_ROOM = 120
 
 def bars(data: Any) -> Figure:
     """Bars from zero (or, with `log`, from the decade below the smallest value)."""
-    return _rows(data, _bar)
-
-
-def dots(data: Any) -> Figure:
-    """Points with intervals; the axis need not begin at zero."""
-    return _rows(data, _dot)
-
-
-def _rows(data: Any, mark: Callable[..., None]) -> Figure:
     labels, values = list(data["labels"]), list(data["values"])
     low, high, reference = (list(data.get(key) or [None] * len(labels)) for key in ("low", "high", "reference"))
     has_reference = any(value is not None for value in reference)
@@ -35,7 +26,7 @@ def _rows(data: Any, mark: Callable[..., None]) -> Figure:
     known = [v for v in [*values, *low, *high, *reference] if v is not None and math.isfinite(v)]
     logarithmic = bool(data.get("log")) and all(v > 0 for v in known) and bool(known)
     said = [style.number(value, str(data.get("unit", ""))) for value in values if value is not None]
-    place = _scale(known, logarithmic, mark is _dot, _room(said))
+    place = _scale(known, logarithmic, _room(said))
     if has_reference:
         _reference_key(ax, str(data.get("reference_label") or "the article (A100)"), 20)
     _grid(ax, place, top, top + ROW * len(labels), str(data.get("unit", "")))
@@ -45,7 +36,7 @@ def _rows(data: Any, mark: Callable[..., None]) -> Figure:
         if values[index] is None:
             ax.text(style.MARGIN, y + 33, "not measured", fontsize=style.SMALL, color=style.MUTED, va="center", ha="left", style="italic")
         else:
-            mark(ax, place, y, values[index], low[index], high[index], style.colour(data.get("ids"), index))
+            _bar(ax, place, y, values[index], low[index], high[index], style.colour(data.get("ids"), index))
             end = max(place(v) for v in (values[index], high[index]) if v is not None)
             _value(ax, place, y + 33, end, style.number(values[index], str(data.get("unit", ""))), reference[index])
         if reference[index] is not None:
@@ -80,12 +71,12 @@ def _room(said: list[str]) -> float:
     return max(VALUE_ROOM, 20 * math.ceil((widest + 24) / 20))
 
 
-def _scale(known: list[float], logarithmic: bool, tight: bool, room: float) -> _Place:
+def _scale(known: list[float], logarithmic: bool, room: float) -> _Place:
     if not known:
         return _Place(0.0, 1.0, False, room)
     if logarithmic:
         start, end = style.decade(min(known), up=False), style.decade(max(known), up=True)
-        return _Place(start / 10 if not tight and start == min(known) else start, end if end > start else start * 10, True, room)
+        return _Place(start / 10 if start == min(known) else start, end if end > start else start * 10, True, room)
     return _Place(0.0, style.step_above(max(known)), False, room)
 
 
@@ -111,15 +102,6 @@ def _bar(ax: Axes, place: _Place, y: float, value: float, low: float | None, hig
         _whisker(ax, place(low), place(high), y + 33)
 
 
-def _dot(ax: Axes, place: _Place, y: float, value: float, low: float | None, high: float | None, look: tuple[str, str]) -> None:
-    fill, _ = look
-    x = place(value)
-    ax.plot([place.left, place.left + place.width], [y + 33, y + 33], color=style.GRID, linewidth=1, zorder=0)
-    if low is not None and high is not None:
-        _whisker(ax, place(low), place(high), y + 33, fill)
-    ax.plot([x], [y + 33], marker="o", markersize=12, color=fill, markeredgecolor=style.INK, markeredgewidth=1)
-
-
 def _value(ax: Axes, place: _Place, y: float, end: float, text: str, reference: float | None) -> None:
     """The value's text, moved behind a reference mark that would strike it through."""
     x, width = end + 10, style.text_width(text) * 1.12
@@ -128,12 +110,12 @@ def _value(ax: Axes, place: _Place, y: float, end: float, text: str, reference: 
     ax.text(x, y, text, color=style.INK, va="center", ha="left", fontweight="bold")
 
 
-def _whisker(ax: Axes, low: float, high: float, y: float, colour: str = style.INK) -> None:
+def _whisker(ax: Axes, low: float, high: float, y: float) -> None:
     if high - low < 1.5:
         return
-    ax.plot([low, high], [y, y], color=colour, linewidth=2)
+    ax.plot([low, high], [y, y], color=style.INK, linewidth=2)
     for x in (low, high):
-        ax.plot([x, x], [y - 5, y + 5], color=colour, linewidth=2)
+        ax.plot([x, x], [y - 5, y + 5], color=style.INK, linewidth=2)
 
 
 def _reference(ax: Axes, x: float, y: float) -> None:
