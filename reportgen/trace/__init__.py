@@ -7,17 +7,15 @@ nowhere else than in `Integrity.unattributed`.
 
 from __future__ import annotations
 
-import gzip
-import json
 import re
-import zlib
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any, Iterable, Iterator, Mapping
 
 from ..errors import TraceMalformed
-from .kineto import KINDS, OCCUPANCY_KEYS, RECORD_AGAIN, Event, Lanes, correlation, number, sort_into_lanes, whole
+from . import unpack
+from .kineto import KINDS, OCCUPANCY_KEYS, Event, Lanes, amount, correlation, number, sort_into_lanes, whole
 from .losses import share_kept, sift, with_orphans
 from .shapes import FORWARD, Activity, ActivityKind, Forward, Integrity, Launch, Loss, Op, Trace, TraceLoss
 
@@ -30,30 +28,7 @@ def read(file: Path) -> Trace:
     Raises:
         TraceMalformed: names the file, the event and what was expected.
     """
-    where = str(file)
-    try:
-        raw = Path(file).read_bytes()
-        if raw[:2] == b"\x1f\x8b":
-            raw = gzip.decompress(raw)
-    except (EOFError, zlib.error, gzip.BadGzipFile):
-        raise TraceMalformed("the gzip stream ends early or is damaged", where=where, cure=RECORD_AGAIN) from None
-    except OSError as error:
-        raise TraceMalformed(f"cannot be read ({error.strerror})", where=where, cure=RECORD_AGAIN) from None
-    text = raw.decode("utf-8", errors="replace")  # a stray byte in a kernel's name is no reason to lose the trace
-    try:
-        document = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise TraceMalformed(f"not valid JSON: {error.msg} at line {error.lineno}, column {error.colno}, "
-                             f"near {text[max(0, error.pos - 30):error.pos + 10]!r}", where=where, cure=_json_cure(error)) from None
-    return parse(document, where)
-
-
-def _json_cure(error: json.JSONDecodeError) -> str:
-    if "escape" in error.msg:
-        return "some torch versions write backslashes of Windows paths unescaped: export again with a newer torch"
-    if "Expecting ',' delimiter" in error.msg:
-        return "some torch versions write quotes inside names unescaped: export again with a newer torch, or record the run again"
-    return RECORD_AGAIN
+    return parse(unpack.document(Path(file)), str(file))
 
 
 def parse(document: Mapping[str, object], file: str = "trace") -> Trace:
@@ -69,9 +44,9 @@ def parse(document: Mapping[str, object], file: str = "trace") -> Trace:
     for event in lanes.activities:
         by_correlation[correlation(event)].append(event)
     every = [_forward(index, event, lanes, by_correlation) for index, event in enumerate(lanes.forwards)]
-    attributed = {activity.launch.correlation for forward in every for activity in forward.activities}
     dropped = 1 if len(every) >= 2 else 0
-    kept = tuple(with_orphans(every[dropped:], {correlation(event) for event in lanes.launches}, by_correlation))
+    attributed = {activity.launch.correlation for forward in every for activity in forward.activities}
+    kept = tuple(with_orphans(every[dropped:], attributed, by_correlation))
     whole, memsets_known, loss = sift(kept, bool(lanes.activities))
     counted = {forward.index for forward in whole}
     unattributed = Counter(KINDS[event.category] for event in lanes.activities if correlation(event) not in attributed)
@@ -161,15 +136,15 @@ def _activity(event: Event, launch: Launch, path: tuple[str, ...], span: Event) 
     return Activity(
         kind=KINDS[event.category], name=event.name, start=_seconds(event.start, span), duration=(event.end - event.start) * 1e-6,
         stream=stream, launch=launch, op_path=path, grid=_triple(args.get("grid")), block=_triple(args.get("block")),
-        registers=whole(args.get("registers per thread")), shared_memory=whole(args.get("shared memory")),
-        bytes=whole(args.get("bytes")), profiler_occupancy=occupancy)
+        registers=amount(args.get("registers per thread")), shared_memory=amount(args.get("shared memory")),
+        bytes=amount(args.get("bytes")), profiler_occupancy=occupancy)
 
 
 def _triple(value: object) -> tuple[int, int, int] | None:
     if not isinstance(value, (list, tuple)) or len(value) != 3:
         return None
-    x, y, z = (whole(part) for part in value)
-    return None if x is None or y is None or z is None else (x, y, z)
+    x, y, z = (amount(part) for part in value)
+    return (x, y, z) if x and y and z else None
 
 
 def _device(document: Mapping[str, Any], activities: list[Event]) -> Mapping[str, object] | None:

@@ -17,6 +17,8 @@ KINDS: Mapping[str, ActivityKind] = {"kernel": "kernel", "gpu_memcpy": "memcpy",
 _OP_CATEGORIES = ("cpu_op", "operator")
 _HOST_CALL = re.compile(r"(?:.*_)?(?:runtime|driver)")
 _LAUNCH_API = re.compile(r"(?:cuda|cu|hip|hipExt|hipModule|mc|mu)?(?:Graph|Module|ExtModule|Cooperative)*(?:Launch(?!HostFunc)|Memcpy|Memset)")
+LATEST, LONGEST = 1e17, 1e10
+"""Microseconds: the year 5138, where time stamps count from 1970, and three hours."""
 OCCUPANCY_KEYS = ("est. achieved occupancy %", "theoretical occupancy %")
 
 
@@ -50,13 +52,16 @@ def sort_into_lanes(raw_events: list[Any], file: str) -> Lanes:
     for place, raw in enumerate(raw_events):
         if not isinstance(raw, Mapping):
             raise TraceMalformed(f"event {place} is {type(raw).__name__}, expected an object", where=file, cure=RECORD_AGAIN)
+        if not isinstance(raw.get("ph", ""), str):
+            raise _odd(raw, place, "ph", "text", file)
         if raw.get("ph") != "X":
             continue
         category = str(raw.get("cat", "")).lower()
-        lane = _lane(category, raw.get("name"), forwards, ops, launches, activities, (raw.get("pid"), raw.get("tid")))
+        thread = (_plain(raw, place, "pid", file), _plain(raw, place, "tid", file))
+        lane = _lane(category, raw.get("name"), forwards, ops, launches, activities, thread)
         if lane is None:
             continue
-        event = _event(category, raw, place, file)
+        event = _event(category, raw, thread, place, file)
         if event is None:
             incomplete += 1
         else:
@@ -68,6 +73,23 @@ def sort_into_lanes(raw_events: list[Any], file: str) -> Lanes:
     latest = max((abs(event.end) for event in forwards), default=0.0)
     # Epoch microseconds as doubles step by 0.25: children may stick out of their parents by a hair.
     return Lanes(forwards, ops, launches, activities, incomplete, tolerance=0.001 + 2 * math.ulp(latest))
+
+
+def _odd(raw: Mapping[str, Any], place: int, key: str, expected: str, file: str) -> TraceMalformed:
+    return TraceMalformed(f"event {place} ({str(raw.get('name'))[:60]!r}) has {key} {repr(raw.get(key))[:40]}, expected {expected}", where=file, cure=RECORD_AGAIN)
+
+
+def _plain(raw: Mapping[str, Any], place: int, key: str, file: str) -> object:
+    """The process or the thread of an event, as it is written."""
+    found = raw.get(key)
+    if found is not None and not isinstance(found, (str, int)):
+        raise _odd(raw, place, key, "a number or text", file)
+    return found
+
+
+def _writable(name: str) -> str:
+    """A name without halves of surrogate pairs, which no file can hold."""
+    return name if name.isascii() else name.encode("utf-8", errors="replace").decode("utf-8")
 
 
 def queues_work(call: str) -> bool:
@@ -86,17 +108,19 @@ def _lane(category: str, name: object, forwards: list[Event], ops: Mapping[tuple
     return launches if _HOST_CALL.fullmatch(category) else None
 
 
-def _event(category: str, raw: Mapping[str, Any], place: int, file: str) -> Event | None:
+def _event(category: str, raw: Mapping[str, Any], thread: tuple[object, object], place: int, file: str) -> Event | None:
     """The event, or `None` where the profiler recorded no end (`dur` −1) or no time (`ts` and `dur` 0) for it."""
+    if not isinstance(raw.get("name"), str):
+        raise _odd(raw, place, "name", "text", file)
     start, duration = number(raw.get("ts")), number(raw.get("dur"))
-    if start is None or duration is None:
-        key = "ts" if start is None else "dur"
-        raise TraceMalformed(f"event {place} ({str(raw.get('name'))[:60]!r}) has {key} {raw.get(key)!r}, expected a number of microseconds",
-                             where=file, cure=RECORD_AGAIN)
+    if start is None or not 0 <= start <= LATEST:
+        raise _odd(raw, place, "ts", "a number of microseconds", file)
+    if duration is None or duration > LONGEST:
+        raise _odd(raw, place, "dur", "a number of microseconds", file)
     if duration < 0 or (category in KINDS and start == 0 and duration == 0):
         return None
     args = raw.get("args")
-    return Event(category, str(raw.get("name", "")), (raw.get("pid"), raw.get("tid")), start, start + duration, args if isinstance(args, Mapping) else {})
+    return Event(category, _writable(raw["name"]), thread, start, start + duration, args if isinstance(args, Mapping) else {})
 
 
 def number(value: object) -> float | None:
@@ -105,7 +129,7 @@ def number(value: object) -> float | None:
         return None
     try:
         found = float(value)
-    except ValueError:
+    except (ValueError, OverflowError):  # no number, or a whole one with hundreds of digits
         return None
     return found if math.isfinite(found) else None
 
@@ -113,6 +137,12 @@ def number(value: object) -> float | None:
 def whole(value: object) -> int | None:
     found = number(value)
     return None if found is None else int(found)
+
+
+def amount(value: object) -> int | None:
+    """A whole number that is not below 0, which no size and no count is."""
+    found = whole(value)
+    return None if found is None or found < 0 else found
 
 
 def correlation(event: Event) -> int:

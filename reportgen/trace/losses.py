@@ -13,15 +13,15 @@ from typing import Iterable, Sequence
 from .shapes import Forward, Loss, Trace, TraceLoss
 
 
-def with_orphans(forwards: Sequence[Forward], launched: set[int], recorded: Iterable[int]) -> list[Forward]:
-    """The forwards, each knowing how many GPU records lie between its launches whose own launch is in no record.
+def with_orphans(forwards: Sequence[Forward], attributed: set[int], recorded: Iterable[int]) -> list[Forward]:
+    """The forwards, each knowing how many GPU records lie between its launches and belong to no launch of a forward.
 
     Correlations count the host's calls in order, so such a record belongs to the forward around it.
 
     Args:
-        launched: correlations of every launch in the file; recorded: those of every GPU record.
+        attributed: correlations of the launches of all forwards that left a record; recorded: those of every GPU record.
     """
-    strays = sorted(one for one in recorded if one not in launched)
+    strays = sorted(one for one in recorded if one not in attributed)
     return [replace(forward, orphans=_between(strays, [launch.correlation for launch in forward.launches])) for forward in forwards]
 
 

@@ -82,7 +82,7 @@ class Forward:
     index: the forward's place in the file, counted from 0 and including those set aside
     duration: seconds that the call took on the CPU, under the profiler
     unrecorded: the launches that left no GPU record
-    orphans: GPU records between its launches whose own launch is in no record
+    orphans: GPU records between its launches, by number, that belong to no launch of a forward
     """
 
     index: int

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import gzip
 import json
+import random
+import re
 from collections import Counter
+from copy import deepcopy
 from pathlib import Path
 
 import pytest
@@ -352,6 +355,42 @@ def test_an_event_without_a_time_is_named():
         trace.parse(builder.document(), "odd.json")
 
 
+ODD = [None, True, -1, 0, 1e308, -1e308, float("inf"), float("nan"), 10**400, "", "x", "inf", [], {}, [0, 0, 0], {"a": 1}, "\ud800", 1.5, -5, 2**70]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_trace_with_odd_values_is_read_or_refused_in_two_lines(seed):
+    """90 copies of a real trace, in each of which a few fields hold something else."""
+    source, given = random.Random(seed), json.loads(gzip.decompress((DATA / "naive.trace.json.gz").read_bytes()))
+    for _ in range(90):
+        events = list(given["traceEvents"])
+        for place in source.sample(range(len(events)), source.choice((1, 1, 5))):
+            changed = events[place] = deepcopy(events[place])
+            inside = changed["args"] if changed.get("args") and source.random() < 0.5 else changed
+            inside[source.choice(list(inside))] = source.choice(ODD)
+        try:
+            trace.parse({**given, "traceEvents": events, source.choice(("deviceProperties", "displayTimeUnit")): source.choice(ODD)}, "odd.json")
+        except TraceMalformed as refused:
+            assert re.fullmatch(r"odd\.json: .+\n  what to do: .+", str(refused))
+
+
+def test_a_name_that_no_file_can_hold_is_mended():
+    builder = TraceBuilder()
+    with builder.forward(), builder.op("aten::mul"):
+        builder.kernel("half\ud800")
+    assert trace.parse(builder.document()).whole[0].activities[0].name == "half?"
+
+
+def test_sizes_that_cannot_be_are_unknown():
+    """A grid of 0 blocks, a block of -1 threads, -5 registers and -1 bytes: no arithmetic may start from them."""
+    builder = TraceBuilder()
+    with builder.forward(), builder.op("aten::mul"):
+        builder.kernel(grid=(0, 1, 1), block=(-1, 1, 1), registers=-5)
+        builder.memcpy(-1)
+    kernel, copy = trace.parse(builder.document()).whole[0].activities
+    assert (kernel.grid, kernel.block, kernel.registers, copy.bytes) == (None, None, None, None)
+
+
 @pytest.mark.parametrize("document", [{}, [], {"traceEvents": None}, {"traceEvents": {}}])
 def test_a_document_that_is_no_kineto_trace_is_refused(document):
     with pytest.raises(TraceMalformed, match="traceEvents"):
@@ -392,6 +431,9 @@ BROKEN = {
     "truncated gzip": (gzip.compress(b'{"traceEvents": []}' * 50)[:40], "gzip stream ends early", "record the run again"),
     "not JSON": (b"<html>", "not valid JSON", "record the run again"),
     "a Windows path": (rb'{"traceEvents": [{"name": "C:\dir"}]}', "escape at line 1", "backslashes"),
+    "Git LFS's pointer": (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9155\n", "not the trace", "git lfs pull"),
+    "lists without end": (b"[" * 100_000, "nested too deep", "record the run again"),
+    "a number without end": (b'{"traceEvents": [' + b"7" * 5000 + b"]}", "thousands of digits", "record the run again"),
     "a quote in a name": (b'{"traceEvents": [{"name": "a "b""}]}', "near", "quotes"),
 }
 
@@ -409,3 +451,22 @@ def test_a_broken_file_is_named_with_a_cure(tmp_path, case):
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(TraceMalformed, match="No such file"):
         trace.read(tmp_path / "nowhere.json")
+
+
+def test_unpacking_has_a_limit(tmp_path, monkeypatch):
+    """4 MiB of blanks in 4 kB: refused without unpacking them all, and before any object is made of it."""
+    monkeypatch.setattr(trace.unpack, "MOST_BYTES", 2**20)
+    file = tmp_path / "bomb.trace.json.gz"
+    with gzip.open(file, "wb", compresslevel=9) as packed:
+        for _ in range(4):
+            packed.write(b" " * 2**20)
+    with pytest.raises(TraceMalformed, match=r"bomb\.trace\.json\.gz: it unpacks to more than 1 MiB") as caught:
+        trace.read(file)
+    assert "record the run again" in caught.value.cure
+
+
+def test_a_trace_of_millions_of_events_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(trace.unpack, "MOST_VALUES", 1000)
+    (tmp_path / "t.json").write_text(json.dumps({"traceEvents": [{}] * 1000}))
+    with pytest.raises(TraceMalformed, match="more than 1,000 objects and lists"):
+        trace.read(tmp_path / "t.json")
