@@ -49,7 +49,7 @@ def data(*, seed: int = 0, noise: float = 0.002, slug: str = "nvidia-h200", labe
         return {quantity: [us[place] * 1e-6 * factor.get(quantity, 1.0) * (1 + source.gauss(0, noise)) for _ in range(7)] for quantity, us in US.items()}
 
     content: dict[str, Any] = {
-        "schema_version": 1, "recorded_on": "2026-11-30", "label": label,
+        "schema_version": run_room.SCHEMA_VERSION, "recorded_on": "2026-11-30", "label": label,
         "device": {"kind": "cuda", "name": f"NVIDIA {slug}", "slug": slug, "compute_capability": "9.0", "sm_count": 132,
                    "memory_bytes": 150109880320, "l2_cache_bytes": 62914560, "ecc": True},
         "software": {**SOFTWARE, **(software or {})}, "host": {"cpu": "a CPU", "logical_cpus": 16}, "settings": deepcopy({**SETTINGS, **(settings or {})}),

@@ -31,6 +31,7 @@ def build(run: Run) -> RunFacts:
     noise = current(run)
     return RunFacts(
         slot=run.slot,
+        older=run.older,
         device=run.device,
         software=run.software,
         host=run.host,

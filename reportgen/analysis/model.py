@@ -186,6 +186,7 @@ class RunFacts:
 
     floors: where whole runs of the same code were compared: quantity → the largest shift of any variant,
         and `quantity a/b` (ids in alphabetical order) → the largest shift of the two variants' ratio
+    older: the run was recorded by an older version; only then may something be said to be recorded before it was measured
     counters_tool: what took the hardware counters, or `None` where there are none; `counters_reason` says why
     """
 
@@ -206,6 +207,7 @@ class RunFacts:
     caveats: tuple[str, ...] = ()
     counters_reason: str | None = None
     counters_tool: str | None = None
+    older: bool = False
     floor: float = 0.0
     floors: Mapping[str, float] = field(default_factory=dict)
     extras: Mapping[str, Any] = field(default_factory=dict)

@@ -45,7 +45,7 @@ def variant_entry(variant: Variant, timed: Timed, answers: Answers, skipped: str
         return answers.get((task, variant.id), {}).get("value")
 
     numerics = value("numerics") or {}
-    status, reason = ("unavailable", skipped) if skipped else _status(variant.id, timed, answers)
+    status, reason = ("not-tried", skipped) if skipped else _status(variant.id, timed, answers)
     timer, timer_note = _timer(timed.notes(variant.id))
     return {
         "title": variant.title,
@@ -74,7 +74,7 @@ def _timer(notes: list[dict[str, Any]]) -> tuple[str | None, str | None]:
 
 
 def _status(variant: str, timed: Timed, answers: Answers) -> tuple[str, str | None]:
-    """`ok`, or the first thing that went wrong: timing, then numerics."""
+    """`ok`, or the first thing that went wrong: timing, then numerics (see `run.VariantRun`)."""
     if variant in timed.failures:
         return timed.failures[variant]["status"], timed.failures[variant]["reason"]
     checked = answers.get(("numerics", variant))
@@ -87,7 +87,7 @@ def _status(variant: str, timed: Timed, answers: Answers) -> tuple[str, str | No
         return "ok", None
     error = numbers["relative_error"]
     found = "the output is not finite" if error is None else f"relative error {error:.2g}"
-    return "failed", f"wrong result: {found}, allowed {numbers['allowed_error']:.2g}"
+    return "wrong", f"wrong result: {found}, allowed {numbers['allowed_error']:.2g}"
 
 
 def _training(variant: str, answers: Answers) -> dict[str, Any] | None:

@@ -32,11 +32,10 @@ PTX = (
 Launch = Callable[[], None]
 
 
-def measure(device: str, workload: Workload | None = None) -> list[dict[str, Any]] | dict[str, str]:
-    """One entry per launch that the profiler saw, or `{"reason": …}`.
+def measure(device: str, workload: Workload | None = None) -> dict[str, Any]:
+    """The fields of `run.OccupancyProbe`: one launch per kernel and call that the profiler saw, or the reason for none.
 
-    Entry: `name`, `launch_api`, `shared_memory` (bytes), `profiler_occupancy` (percent, as written),
-    `grid`, `block`, `registers`. Call it where the profiler is warm (see `training.count_kernels`).
+    Call it where the profiler is warm (see `training.count_kernels`).
     """
     import torch
     from torch.profiler import ProfilerActivity, profile
@@ -59,11 +58,12 @@ def measure(device: str, workload: Workload | None = None) -> list[dict[str, Any
                 for launch in launches:
                     launch()
                 torch.cuda.synchronize()
-    return entries(training.chrome_events(profiler)) or {"reason": "the profiler recorded none of the probe kernels"}
+    found = launches_seen(training.chrome_events(profiler))
+    return {"launches": found} if found else {"reason": "the profiler recorded none of the probe kernels"}
 
 
-def entries(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The probe kernels among a Chrome trace's events, one entry per kernel and launch call."""
+def launches_seen(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The probe kernels among a Chrome trace's events as `run.ProbeLaunch` has them, one per kernel and launch call."""
     calls: dict[int, str] = {}
     for kind in ("cuda_driver", "cuda_runtime"):  # the runtime's call wins where it made the driver's
         calls |= {event["args"]["correlation"]: event["name"] for event in events

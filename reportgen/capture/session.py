@@ -263,5 +263,5 @@ class _Capture:
 
 def _refuse_if_nothing_ran(variants: dict[str, Any]) -> None:
     if not any(entry["status"] == "ok" for entry in variants.values()):
-        reasons = "; ".join(f"{name}: {entry['reason']}" for name, entry in variants.items() if entry["reason"] != assemble.NOT_ASKED)
+        reasons = "; ".join(f"{name}: {entry['reason']}" for name, entry in variants.items() if entry["status"] != "not-tried")
         raise CaptureFailed(f"no variant ran ({reasons})", cure="the former run is untouched; see the reasons above")

@@ -14,10 +14,10 @@ from .probes import Probes
 from .ranges import Amount, Capability, Count, Known, Rate, Seconds, Setting, Size, Times
 from .workload import Workload
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 RUN_FILE = "run.json"
 QUANTITIES = quantities.recorded()
-Status = Literal["ok", "unavailable", "failed"]
+Status = Literal["ok", "wrong", "unavailable", "failed", "not-tried"]
 STATUSES: tuple[Status, ...] = get_args(Status)
 
 
@@ -102,6 +102,9 @@ class VariantRun:
 
     source: the variant's file as it was when the run was recorded
     prediction: the steps one would expect, as `(step, what it is)` (see `variants`)
+    status: `wrong` ran, and its error is above the allowed one or its output is not finite; `unavailable`:
+        torch has no such kernel here; `failed`: it broke off; `not-tried`: nobody asked for it. What is
+        not `ok` has a `reason` as a rule
     samples: quantity → one value per fresh process, seconds
     timer: how GPU time was taken: `cuda-graph`, `queued-events`, or `None` without a GPU
     trace_path: absolute path of the gzipped Kineto trace, or `None`
@@ -154,6 +157,11 @@ class Run:
     phases: Mapping[str, Seconds] = field(default_factory=dict)
     counters: Counters | None = None
     counters_reason: str | None = None
+
+    @property
+    def older(self) -> bool:
+        """Recorded by an older version, so what it lacks may not have been measured yet when it was recorded."""
+        return self.schema_version < SCHEMA_VERSION
 
     @property
     def slot(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Mapping, Optional
 
@@ -100,7 +101,13 @@ def settings(whole: Mapping[str, Any]) -> dict[str, Any]:
 def _variant(name: str, entry: Any, folder: Path) -> VariantRun:
     place = f"variants.{name}"
     trace = decode(Optional[str], decode(Mapping[str, Any], entry, place).get("trace"), f"{place}.trace")
-    return decode(VariantRun, entry, place, id=name, trace_path=folder / trace if trace else None)
+    variant = decode(VariantRun, entry, place, id=name, trace_path=folder / trace if trace else None)
+    return replace(variant, status="wrong") if variant.status in ("ok", "failed") and _above(variant) else variant
+
+
+def _above(variant: VariantRun) -> bool:
+    """The recorded error says that the result is wrong, whatever the recorded status says."""
+    return variant.relative_error is not None and variant.allowed_error is not None and variant.relative_error > variant.allowed_error
 
 
 def _check_names(run: Run, traces: Mapping[str, str | None]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 def trim_trace(trace: dict[str, Any]) -> dict[str, Any]:
     """The trace without what identifies a machine: its name, its id, environment dumps."""
-    drop = ("traceName", "trace_id", "distributedInfo", "hostname", "username")
+    drop = ("traceName", "trace_id", "distributedInfo", "hostname", "host_name", "username")
     return {key: value for key, value in trace.items() if key not in drop}
 
 

@@ -46,7 +46,7 @@ def test_a_variant_that_failed_in_one_process_is_out_of_all():
 
 def test_numbers_of_a_wrong_result_are_kept_and_its_times_are_not():
     entry = assemble.variant_entry(NAIVE, assemble.Timed([process()]), right(error=0.0123), None)
-    assert (entry["status"], entry["reason"]) == ("failed", "wrong result: relative error 0.012, allowed 0.005")
+    assert (entry["status"], entry["reason"]) == ("wrong", "wrong result: relative error 0.012, allowed 0.005")
     assert (entry["relative_error"], entry["samples"]) == (0.0123, {})
 
 

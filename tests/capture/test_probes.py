@@ -10,7 +10,8 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from reportgen.capture import occupancy_probe, probes, training  # noqa: E402
-from reportgen.run.read import _training as read_training  # noqa: E402
+from reportgen.run import Training  # noqa: E402
+from reportgen.run.decode import decode  # noqa: E402
 from reportgen.run.workload import Workload  # noqa: E402
 from variants import load  # noqa: E402
 
@@ -86,7 +87,7 @@ class TestAutograd:
 class TestTraining:
     def test_a_cpu_gives_wall_times_and_nothing_of_a_gpu(self) -> None:
         (naive,) = load(("naive",))
-        told = read_training(training.measure(naive, "cpu", TINY))
+        told = decode(Training, training.measure(naive, "cpu", TINY))
         assert told.status == "ok" and len(told.wall_time.samples) == training.REPETITIONS
         assert told.gpu_time is None and told.kernels is None and told.peak_memory_bytes is None
         assert training.count_kernels(naive, "cpu", TINY) is None
@@ -117,7 +118,7 @@ class TestTraining:
         def refuses(*_: Any) -> Any:
             raise RuntimeError(message)
 
-        told = read_training(training.measure(stand_in(refuses), "cpu", TINY))
+        told = decode(Training, training.measure(stand_in(refuses), "cpu", TINY))
         assert told.status == status and message.rstrip(".") in told.reason and told.wall_time is None
 
 
@@ -168,7 +169,7 @@ class TestOccupancyProbe:
             event("cuda_driver", "cuLaunchKernel", 7, 14), event("kernel", small, 8, 14, **told),
             event("cuda_runtime", "cudaLaunchKernel", 9, 15), event("kernel", "another kernel", 10, 15, **told),
         ]  # fmt: skip
-        found = occupancy_probe.entries(events)
+        found = occupancy_probe.launches_seen(events)
         assert [(entry["name"], entry["launch_api"], entry["profiler_occupancy"]) for entry in found] == [
             (small, "cuLaunchKernel", 81), (large, "cuLaunchKernel", 0), (large, "cudaLaunchKernel", 81)]  # fmt: skip
         assert found[0] == {"name": small, "launch_api": "cuLaunchKernel", "shared_memory": 16384, "profiler_occupancy": 81,

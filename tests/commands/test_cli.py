@@ -44,7 +44,7 @@ def run_cli(*arguments: str, **options) -> subprocess.CompletedProcess:
 
 def recorded(root: Path, device: str = "gpu-x", workload: str = "article", kind: str = "cuda") -> Path:
     """A small valid run below `root`."""
-    data = {"schema_version": 1, "recorded_on": "2026-11-01", "device": {"kind": kind, "name": device, "slug": device},
+    data = {"schema_version": 2, "recorded_on": "2026-11-01", "device": {"kind": kind, "name": device, "slug": device},
             "software": {"torch": "2.13.0"}, "host": {}, "settings": {}, "workload": PRESETS[workload].to_json(), "label": None,
             "protocol": {}, "variants": {}}
     return run_room.save(data, {}, root)

@@ -91,7 +91,7 @@ def test_a_kernel_that_two_passes_show_replaces_the_run_though_no_timing_moved(t
 
 def test_a_variant_that_fails_in_both_passes_replaces_the_run_though_its_reason_has_another_number(tmp_path):
     def failing(error):
-        return lambda d: d["variants"]["naive"].update(status="failed", reason=f"wrong result: relative error {error}", samples={})
+        return lambda d: d["variants"]["naive"].update(status="wrong", reason=f"wrong result: relative error {error}", samples={})
 
     machine = Machine(tmp_path, dict(seed=1, change=failing(0.71)), dict(seed=2, change=failing(0.72)), recorded={})
     _, decision = machine.settle()
@@ -133,7 +133,7 @@ def test_accept_replaces_whatever_the_comparison_says(tmp_path):
 
 
 @pytest.mark.parametrize(("change", "words"), [
-    (lambda d: d["variants"]["naive"].update(status="unavailable", reason="not asked for in this run", samples={}), "left out naive"),
+    (lambda d: d["variants"]["naive"].update(status="not-tried", reason="not asked for in this run", samples={}), "left out naive"),
     (lambda d: d["protocol"].update(processes=3), "fewer than 7 processes"),
 ])
 def test_a_run_of_some_variants_or_few_processes_never_replaces_a_whole_one(tmp_path, change, words):

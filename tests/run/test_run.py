@@ -11,7 +11,7 @@ from reportgen.errors import RunInvalid
 
 def minimal(slug="test-gpu", **changes):
     data = {
-        "schema_version": 1, "recorded_on": "2026-11-30", "label": None,
+        "schema_version": 2, "recorded_on": "2026-11-30", "label": None,
         "device": {"kind": "cuda", "name": "Test GPU", "slug": slug, "compute_capability": "9.0"},
         "software": {"torch": "2.11.0"}, "host": {}, "settings": {}, "protocol": {"processes": 7},
         "workload": {"name": "article", "batch": 8, "heads": 16, "sequence": 1024, "head_dim": 64},
@@ -44,13 +44,13 @@ def test_the_label_is_part_of_the_slot(tmp_path):
 
 def test_a_newer_schema_is_refused_and_the_cure_named(tmp_path):
     folder = run_room.save(minimal(), {}, tmp_path)
-    (folder / "run.json").write_text(json.dumps(minimal(schema_version=2)))
-    with pytest.raises(RunInvalid, match=r"schema 2.*reads up to 1(.|\n)*update this program"):
+    (folder / "run.json").write_text(json.dumps(minimal(schema_version=3)))
+    with pytest.raises(RunInvalid, match=r"schema 3.*reads up to 2(.|\n)*update this program"):
         run_room.load(folder)
 
 
 @pytest.mark.parametrize(("content", "message"), [
-    ("{", "not valid JSON"), ("{}", "schema_version is missing"), (json.dumps({"schema_version": 1}), "variants is missing"),
+    ("{", "not valid JSON"), ("{}", "schema_version is missing"), (json.dumps({"schema_version": 2}), "variants is missing"),
 ])
 def test_a_damaged_run_names_its_file(tmp_path, content, message):
     (tmp_path / "run.json").write_text(content)
@@ -104,7 +104,7 @@ def test_names_versions_and_source_stay_as_they_are(harmless):
 
 
 def test_a_trace_loses_its_identity_but_keeps_its_events():
-    trimmed = run_room.trim_trace({"traceName": "/tmp/x.json", "trace_id": "3C54", "traceEvents": [{"ph": "X"}], "deviceProperties": []})
+    trimmed = run_room.trim_trace({"traceName": "/tmp/x.json", "trace_id": "3C54", "host_name": "vm", "traceEvents": [{"ph": "X"}], "deviceProperties": []})
     assert trimmed == {"traceEvents": [{"ph": "X"}], "deviceProperties": []}
 
 

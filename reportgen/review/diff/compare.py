@@ -8,8 +8,8 @@ from .model import RunDiff, Side, VerdictChange
 from .structure import structure
 from .timings import timings
 
-NOT_TRIED = ("not asked for in this run", "compiling takes longer than the rest of a CPU run; ask for this variant by name to have it")
-"""The reasons with which `capture` records a variant that it did not try."""
+ABSENT = (State.RECORDED_BEFORE, State.NOT_TRIED)
+"""What a run has nothing to say about."""
 
 
 def compare(old: Side, new: Side) -> RunDiff:
@@ -35,5 +35,4 @@ def compare(old: Side, new: Side) -> RunDiff:
 
 def present(facts: RunFacts) -> dict[str, VariantFacts]:
     """The variants that the run has something to say about; one that was not asked for is as good as absent."""
-    return {name: variant for name, variant in facts.variants.items()
-            if variant.state is not State.RECORDED_BEFORE and variant.reason not in NOT_TRIED}
+    return {name: variant for name, variant in facts.variants.items() if variant.state not in ABSENT}
