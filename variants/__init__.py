@@ -25,6 +25,8 @@ from typing import Any, Callable
 
 from reportgen.errors import ReportError
 
+from .backends import BACKENDS
+
 VARIANTS = (
     "naive",
     "naive_inplace",
@@ -40,15 +42,12 @@ ROLES = ("matmul", "scale", "copy", "mask", "softmax", "cast", "fill", "tril", "
 SIX = ("naive", "naive_inplace", "sdpa_math", "sdpa_efficient", "sdpa_flash", "sdpa_cudnn")
 """The variants of the article: only these are in verdicts."""
 
-BACKENDS = {"math": "MATH", "efficient": "EFFICIENT_ATTENTION", "flash": "FLASH_ATTENTION", "cudnn": "CUDNN_ATTENTION"}
-"""Our name of an SDPA backend → the member of `torch.nn.attention.SDPBackend`."""
-
 
 @dataclass(frozen=True)
 class Variant:
     """One implementation of causal attention.
 
-    backend: key of `BACKENDS`, or `None` where nothing is pinned
+    backend: key of `backends.BACKENDS`, or `None` where nothing is pinned
     named: one of the article's six
     source: the variant's file as text
     bare, bare_masked: the file's own functions, to be called inside `pinned()`; the pin costs
@@ -73,7 +72,7 @@ class Variant:
             return nullcontext()
         from torch.nn.attention import SDPBackend, sdpa_kernel
 
-        return sdpa_kernel(getattr(SDPBackend, BACKENDS[self.backend]))
+        return sdpa_kernel(getattr(SDPBackend, BACKENDS[self.backend].member))
 
     def forward(self, q: Any, k: Any, v: Any, mask: Any) -> Any:
         """Causal attention `[B, H, S, D]`, pinned. Raises what torch raises where it cannot run."""

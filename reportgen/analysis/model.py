@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Mapping
 
+from variants import SIX
+
 from ..hardware.kernel_names import KernelName
 from ..hardware.occupancy import Occupancy
 from ..run import Ceilings, Clocks, DeviceRecord, Host, MaskedRow, Probes, Protocol, Training
@@ -13,8 +15,8 @@ from ..trace import Integrity, TraceLoss
 from ..run.workload import Workload
 from .states import Lost, State
 
-SIX = ("naive", "naive_inplace", "sdpa_math", "sdpa_efficient", "sdpa_flash", "sdpa_cudnn")
 FUSED = ("sdpa_efficient", "sdpa_flash", "sdpa_cudnn")
+
 
 @dataclass(frozen=True)
 class CounterFacts:

@@ -4,18 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from variants.backends import BACKENDS, BY_OP
+
 from ..run.workload import Workload
 from . import numerics, occupancy_probe, operands
 from .refusal import listening
 
-BACKEND_OPS = {
-    "_scaled_dot_product_flash_attention": "flash",
-    "_scaled_dot_product_flash_attention_for_cpu": "flash",
-    "_scaled_dot_product_efficient_attention": "efficient",
-    "_scaled_dot_product_cudnn_attention": "cudnn",
-    "_scaled_dot_product_fused_attention_overrideable": "overrideable",
-}
-MATH_OP = "aten::_scaled_dot_product_attention_math"
 MINIMAL_REFUSAL = """\
 import torch
 x = torch.randn(4, 4, requires_grad=True)
@@ -56,9 +50,9 @@ def default_backend(device: str, workload: Workload) -> dict[str, str | None]:
     with torch.no_grad(), _listener() as seen:
         F.scaled_dot_product_attention(q, k, v, is_causal=workload.causal)
     for op in seen.ops:
-        if op.removeprefix("aten::") in BACKEND_OPS:
-            return {"name": BACKEND_OPS[op.removeprefix("aten::")], "op": op}
-    return {"name": "math", "op": MATH_OP}
+        if op in BY_OP:
+            return {"name": BY_OP[op], "op": op}
+    return {"name": "math", "op": BACKENDS["math"].ops[0]}
 
 
 def _listener() -> Any:

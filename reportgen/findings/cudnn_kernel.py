@@ -23,12 +23,11 @@ from ..questions.model import (
     not_recorded,
 )
 from ..analysis.kernels import main_kernel
+from ..analysis.sdpa import launches_under_transpose, ops_below, sdpa_transposes
 from ..questions.kernel_tables import activity_table, kernel_args, parts_table
 from ..questions.shared import NO_TRACE, OTHER_SHAPE, other_workload, software, unread
 
 GENERATED = "cudnn_generated"
-SDPA = "aten::scaled_dot_product_attention"
-TRANSPOSE = "aten::transpose"
 
 CUDNN_CASES: dict[str, Case] = {
     **NO_TRACE,
@@ -94,7 +93,7 @@ def transposes_rule(facts: RunFacts) -> Decision:
     blocked = missing_variant(facts, *reversed(FUSED))
     if blocked:
         return blocked
-    counts = {name: transposes(facts.variants[name]) for name in FUSED}
+    counts = {name: sdpa_transposes(facts.variants[name]) for name in FUSED}
     if None in counts.values():
         return not_recorded(facts, "the list of CPU ops")
     four = published.of("sdpa_flash", "transposes")
@@ -107,17 +106,10 @@ def transposes_rule(facts: RunFacts) -> Decision:
     return decide("others-not-four", **args)
 
 
-def transposes(variant: VariantFacts) -> int | None:
-    """`aten::transpose` ops under the SDPA op of one forward; `None` where no ops were recorded."""
-    if not variant.ops:
-        return variant.transposes
-    return sum(op.name == TRANSPOSE and SDPA in op.path for op in variant.ops)
-
-
 def _only_views(facts: RunFacts) -> bool:
     """True if the trace shows GPU activities for the three, and none of them was launched under a transpose."""
-    launched = [activity for name in FUSED for activity in facts.variants[name].activities]
-    return bool(launched) and not any(TRANSPOSE in activity.op_path for activity in launched)
+    three = [facts.variants[name] for name in FUSED]
+    return any(variant.activities for variant in three) and not any(launches_under_transpose(variant) for variant in three)
 
 
 def evidence(facts: RunFacts) -> Evidence:
@@ -131,7 +123,7 @@ def _fused(facts: RunFacts) -> list[VariantFacts]:
 
 
 def _ops_table(facts: RunFacts) -> tuple[Table, ...]:
-    rows = tuple((variant.title, Count(variant.op_count or 0), Count(transposes(variant) or 0), ", ".join(_names(variant))) for variant in _fused(facts))
+    rows = tuple((variant.title, Count(variant.op_count or 0), Count(sdpa_transposes(variant) or 0), ", ".join(ops_below(variant))) for variant in _fused(facts))
     return (Table(columns("Variant", "#CPU ops", "#of them `aten::transpose`", "Under the SDPA op"), rows, caption="CPU ops that one forward dispatches.",
                   notes=(f"The article: {_published_transposes()}.",)),) if rows else ()
 
@@ -140,14 +132,9 @@ def _published_transposes() -> str:
     return ", ".join(f"{name.removeprefix('sdpa_').replace('cudnn', 'cuDNN')} {plural(published.of(name, 'transposes'), 'transpose')}" for name in FUSED)
 
 
-def _names(variant: VariantFacts) -> list[str]:
-    """Distinct names below the outer SDPA op, in the order of their first call."""
-    return list(dict.fromkeys(op.name for op in variant.ops if SDPA in op.path[:-1]))
-
-
 def _ops_chart(facts: RunFacts) -> tuple[Chart, ...]:
     shown = _fused(facts)
-    said = "; ".join(f"{variant.title} {variant.op_count} ({plural(transposes(variant) or 0, 'transpose')})" for variant in shown)
+    said = "; ".join(f"{variant.title} {variant.op_count} ({plural(sdpa_transposes(variant) or 0, 'transpose')})" for variant in shown)
     return number_bars("cudnn-kernel-ops", [(variant, float(variant.op_count or 0)) for variant in shown], "ops",
                        alt=f"CPU ops per forward: {said}.", caption="CPU ops that one forward dispatches.")
 

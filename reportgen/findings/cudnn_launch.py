@@ -7,7 +7,7 @@ from ..analysis.kernels import main_kernel
 from ..analysis.launches import library_launches
 from ..analysis.residency import occupancy_disagrees, opted_in
 from ..hardware.occupancy import agree
-from ..questions.model import OTHER_WORKLOAD, Because, Case, Claim, Decision, Finding, decide, missing_variant, not_measurable
+from ..questions.model import OTHER_WORKLOAD, Because, Case, Claim, Decision, Finding, decide, not_measurable
 from ..questions.residency import NO_ARITHMETIC, achieved, residency_args
 from ..questions.shared import NO_TRACE, OTHER_SHAPE, other_workload, software, unread
 from ..saying.units import Bytes, Percent, listed

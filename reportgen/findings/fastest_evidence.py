@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from ..analysis import published
 from ..analysis import SIX, RunFacts, VariantFacts
+from ..analysis.pins import PINNED, own_op
 from ..saying.tables import Code, Table, columns
 from ..saying.units import Ratio, Seconds
 from ..questions.bar_charts import time_bars
 from ..questions.model import Chart, Evidence, refusal
-from .pinning import OWN_OPS, own_op
 from .rankings import Quantity, deciding, interval, measured, quickest, time_of
 
 _CLOCKS: tuple[tuple[Quantity, str, str], ...] = (
@@ -53,12 +53,12 @@ def _pin_table(facts: RunFacts) -> tuple[Table, ...]:
     """One line per backend: which op its pin put into the trace, and whether it is the choice of an unpinned call."""
     default = facts.probes.default_backend.op if facts.probes.default_backend else None
     rows = []
-    for name, ops in OWN_OPS.items():
+    for name, backend in PINNED.items():
         variant = facts.variants.get(name)
         if variant is not None:
             seen = own_op(variant) if variant.ok else None
-            rows.append((variant.title, Code(seen or ops[0]), "did not run" if not variant.ok else "yes" if seen else "no",
-                         None if default is None else "yes" if default in ops else "no"))
+            rows.append((variant.title, Code(seen or backend.ops[0]), "did not run" if not variant.ok else "yes" if seen else "no",
+                         None if default is None else "yes" if default in backend.ops else "no"))
     if not rows:
         return ()
     return (Table(columns("Pinned", "The backend's own op", "In the trace", "Picked unpinned"), tuple(rows), caption="What each pin put into the trace."),)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Iterable
+
 from ..analysis import ActivityFacts, RunFacts, VariantFacts
-from ..analysis.patterns import math_fallback, rebuilt_mask
+from ..analysis.mask_building import mask_building
+from ..analysis.patterns.rebuilt_mask import STEPS, Step
+from ..analysis.softmax import SAFE_OP
 from ..saying.tables import Code, Table, columns
 from ..saying.units import Bytes, Count, Percent, Seconds, listed, plural
 from ..questions.model import (
@@ -75,63 +79,41 @@ def rebuilt_rule(facts: RunFacts) -> Decision:
         return not_recorded(facts, "the CPU side of this variant's trace")
     if math.integrity and math.integrity.differing:
         return decide("forwards-differ", odd=plural(len(math.integrity.differing), "forward"))
-    found, unfilled = _steps(math)
-    built = rebuilt_mask.activities_of(math.activities)
-    seen = [step for step in rebuilt_mask.STEPS if step in found]
-    absent = [step for step in rebuilt_mask.STEPS if step not in found]
-    apply = [a for a in math.activities if a.role == "add"]
-    whole = total(math.activities)
-    share = 100 * total(built) / whole if whole else 0.0
-    cheap = share < CHEAP and total(built) < total(apply)
-    args = {"software": software(facts, "torch"), "cheap": bool(apply) and cheap, "dear": bool(apply) and not cheap, "parts": _said(["aten::scalar_tensor" if unfilled and "scalar" in step else step for step in seen]),
-            "missing_parts": _said(absent), "apply_time": Seconds(total(apply)) if apply else None,
-            "unfilled": unfilled, "other_workload": other_workload(facts)}
-    if not seen:
+    mask, whole = mask_building(math), total(math.activities)
+    built, applied = total(mask.built), total(mask.applied)
+    share = 100 * built / whole if whole else 0.0
+    cheap = share < CHEAP and built < applied
+    args = {"software": software(facts, "torch"), "cheap": bool(mask.applied) and cheap, "dear": bool(mask.applied) and not cheap,
+            "parts": _said(step[:1] if step[0] == mask.unfilled else step for step in mask.seen), "missing_parts": _said(mask.absent),
+            "apply_time": Seconds(applied) if mask.applied else None, "unfilled": f"`{mask.unfilled}`" if mask.unfilled else None,
+            "other_workload": other_workload(facts)}
+    if not mask.seen:
         return decide("not-rebuilt", **args)
-    if absent:
+    if mask.absent:
         return decide("part-missing", **args)
     if not math.activities:
-        cpu_whole = next(op.duration for op in math.ops if op.name == math_fallback.OP)
-        return decide("rebuilt-ops-only", **args, cpu_time=Seconds(_cpu_time(math)), cpu_whole=Seconds(cpu_whole), no_lane=True)
-    return decide("rebuilt", **args, count=plural(sum(a.kind == "kernel" for a in built), "kernel"), time=Seconds(total(built)), whole=Seconds(whole),
+        return decide("rebuilt-ops-only", **args, cpu_time=Seconds(mask.cpu_time), cpu_whole=Seconds(mask.whole_cpu_time or 0.0), no_lane=True)
+    return decide("rebuilt", **args, count=plural(sum(a.kind == "kernel" for a in mask.built), "kernel"), time=Seconds(built), whole=Seconds(whole),
                   share=Percent(share))
 
 
-def _steps(math: VariantFacts) -> tuple[frozenset[str], str | None]:
-    """The building steps in math's ops, and the op, if any, that filled its scalar without `aten::fill_`.
-
-    On a CPU `scalar_tensor` writes one element itself; the step is the scalar, however it is written.
-    """
-    found, scalar = rebuilt_mask.steps_of(math.ops), "aten::scalar_tensor"
-    step = f"{scalar} → aten::fill_"
-    made = any(op.path[-2:] == (math_fallback.OP, scalar) for op in math.ops)
-    return (found, None) if step in found or not made else (found | {step}, f"`{scalar}`")
-
-
-def _cpu_time(math: VariantFacts) -> float:
-    """Seconds on the CPU, under the profiler, of the ops that build the mask."""
-    roots = {ops[0] for ops in rebuilt_mask.STEPS.values()}
-    return sum(op.duration for op in math.ops if op.name in roots and op.path[-2:-1] == (math_fallback.OP,))
-
-
-def _said(steps: list[str]) -> str:
+def _said(steps: Iterable[Step]) -> str:
     """`aten::ones` → `aten::fill_`, `aten::tril` and …: each op as code."""
-    return listed([" → ".join(f"`{op}`" for op in step.split(" → ")) for step in steps])
+    return listed([" → ".join(f"`{op}`" for op in step) for step in steps])
 
 
 def evidence(facts: RunFacts) -> Evidence:
     math = facts.variants.get("sdpa_math")
     if not math or not math.ok:
         return Evidence()
-    built = rebuilt_mask.activities_of(math.activities)
-    apply = tuple(a for a in math.activities if a.role == "add")
-    return Evidence(tables=(*_op_table(math), *_activity_table(math, built, apply)), charts=_cost(math, built, apply))
+    mask = mask_building(math)
+    return Evidence(tables=(*_op_table(math), *_activity_table(math, mask.built, mask.applied)), charts=_cost(math, mask.built, mask.applied))
 
 
 def _op_table(math: VariantFacts) -> tuple[Table, ...]:
-    names = {op for step in rebuilt_mask.STEPS.values() for op in step} | {"aten::add_"}
+    names = {op for step in STEPS for op in step} | {"aten::add_"}
     rows = tuple((Code("· " * (len(op.path) - 3) + op.name), Seconds(op.duration).us()) for op in math.ops
-                 if "aten::_safe_softmax" not in op.path and names & set(op.path))
+                 if SAFE_OP not in op.path and names & set(op.path))
     return (Table(columns("CPU op (dots: depth)", "#CPU time under the profiler (µs)"), rows, caption="The ops that build and apply the mask in one math forward."),) if rows else ()
 
 

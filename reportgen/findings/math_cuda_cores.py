@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..analysis import ActivityFacts, RunFacts, VariantFacts
 from ..analysis.traffic import activity_traffic, forward_traffic
-from ..analysis.patterns import math_fallback
+from ..analysis.upcast import casts, input_casts
 from ..saying.tables import Code, Table, code, columns
 from ..saying.units import Bytes, Count, Flop, FlopPerSecond, Percent, Ratio, Seconds, listed, plural
 from ..questions.model import (
@@ -106,7 +106,7 @@ def cores_rule(facts: RunFacts) -> Decision:
         return decide("math-on-tensor-cores" if naive_uses else "the-other-way-round", **args)
     if not naive_uses:
         return decide("naive-without-tensor-cores", **args)
-    return decide("as-said" if upcast_ops(facts.variants["sdpa_math"]) else "math-not-fp32", **args)
+    return decide("as-said" if input_casts(facts.variants["sdpa_math"]) else "math-not-fp32", **args)
 
 
 def _names(kernels: tuple[ActivityFacts, ...]) -> str:
@@ -159,19 +159,6 @@ UPCAST_CASES: dict[str, Case] = {
 }
 
 
-def upcast_ops(variant: VariantFacts) -> int:
-    """Casts that math itself dispatches before its first matmul (one each for q, k and v).
-
-    Casts deeper down are those of scalars, inside `mul` for example, and no casts of the inputs.
-    """
-    count = 0
-    for op in variant.ops:
-        if op.name in ("aten::bmm", "aten::baddbmm"):
-            break
-        count += op.path[-3:] == (math_fallback.OP, "aten::to", "aten::_to_copy")
-    return count
-
-
 def upcast_rule(facts: RunFacts) -> Decision:
     missing = missing_variant(facts, "sdpa_math")
     if missing:
@@ -182,16 +169,16 @@ def upcast_rule(facts: RunFacts) -> Decision:
     if not math.ops:
         return not_recorded(facts, "the CPU side of this variant's trace")
     args = {"software": software(facts, "torch"), "dtype": facts.workload.dtype, "other_workload": other_workload(facts)}
-    count = upcast_ops(math)
+    count = input_casts(math)
     if not count:
         return decide("no-upcast", **args, reduced=facts.settings.get("allow_fp16_bf16_reduction_math_sdp") in (True, "True", "1"))
     operand = facts.workload.operand_bytes / 4
-    up, down, wasted = casts(math)
+    found = casts(math)
     return decide(
         "upcast", **args, casts=plural(count, "cast"), narrow=Bytes(operand), wide=Bytes(operand * 4 / facts.workload.element_bytes),
         score=Bytes(facts.workload.score_bytes), wide_score=Bytes(4 * facts.workload.score_elements),
-        cast_time=Seconds(total(up)) if up else None, back_time=Seconds(total(down)) if down else None,
-        wasted_time=Seconds(wasted.duration) if wasted else None, math_time=Seconds(total(math.activities)), no_lane=not math.activities,
+        cast_time=Seconds(total(found.up)) if found.up else None, back_time=Seconds(total(found.down)) if found.down else None,
+        wasted_time=Seconds(found.wasted.duration) if found.wasted else None, math_time=Seconds(total(math.activities)), no_lane=not math.activities,
         **_counted_bytes(facts))
 
 
@@ -207,16 +194,6 @@ def _counted_bytes(facts: RunFacts) -> dict[str, object]:
     if len(known) == 2 and all(whole.values()):
         args |= {"whole_naive": Bytes(whole[PAIR[0]].total), "whole_math": Bytes(whole[PAIR[1]].total)}  # type: ignore[union-attr]
     return args
-
-
-def casts(math: VariantFacts) -> tuple[tuple[ActivityFacts, ...], tuple[ActivityFacts, ...], ActivityFacts | None]:
-    """Casts before the first matmul, casts after it, and the one of those whose result is dropped."""
-    found = math_fallback.find(math.activities)
-    first = next((place for place, a in enumerate(math.activities) if a.role == "matmul"), None)
-    if found is None or first is None:
-        return (), (), None
-    before = {id(a) for a in math.activities[:first]}
-    return tuple(a for a in found.casts if id(a) in before), tuple(a for a in found.casts if id(a) not in before), found.wasted_cast
 
 
 def evidence(facts: RunFacts) -> Evidence:
@@ -244,9 +221,9 @@ def _cast_table(facts: RunFacts) -> tuple[Table, ...]:
     math = facts.variants.get("sdpa_math")
     if not math or not math.activities:
         return ()
-    up, down, wasted = casts(math)
-    rows = tuple((Count(place), "up, before the matmuls" if a in up else "down, a result that SDPA drops" if a is wasted else "down", Code(a.short), Bytes(a.requested_bytes) if a.requested_bytes else None, Seconds(a.duration).us(),
-                  share(a.duration, total(math.activities))) for place, a in enumerate((*up, *down), start=1))
+    found = casts(math)
+    rows = tuple((Count(place), "up, before the matmuls" if a in found.up else "down, a result that SDPA drops" if a is found.wasted else "down", Code(a.short), Bytes(a.requested_bytes) if a.requested_bytes else None, Seconds(a.duration).us(),
+                  share(a.duration, total(math.activities))) for place, a in enumerate((*found.up, *found.down), start=1))
     if not rows:
         return ()
     return (Table(columns("Cast", "Direction", "Kernel", "#Bytes read and written (modelled)", "#GPU time (µs)", "#Share of the forward"), rows,

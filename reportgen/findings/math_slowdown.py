@@ -7,7 +7,6 @@ from ..analysis import RunFacts, VariantFacts
 from ..numbers.statistics import Estimate, compare, magnitude
 from ..saying.tables import Table, columns
 from ..saying.units import Count, Percent, Ratio, Seconds, listed, plural
-from ..run.workload import ARTICLE
 from ..questions.bar_charts import time_bars
 from ..questions.model import (
     NOT_RECORDED,
@@ -24,6 +23,7 @@ from ..questions.model import (
     not_measurable,
     not_recorded,
 )
+from ..analysis.softmax import calls_safe
 from ..analysis.kernels import tf32_setting
 from ..questions.kernel_tables import beside
 from ..questions.shared import NO_TRACE, OTHER_SHAPE, other_workload, software, unread
@@ -138,7 +138,7 @@ def ratio_rule(facts: RunFacts) -> Decision:
     missing = missing_variant(facts, *PAIR)
     if missing:
         return missing
-    if not facts.workload.same_shape(ARTICLE):
+    if not published.same_workload(facts):
         return decide("other-workload", workload=facts.workload.describe())
     inplace, math = (facts.variants[name].gpu_time for name in PAIR)
     if inplace is None or math is None:
@@ -199,7 +199,7 @@ def count_rule(facts: RunFacts) -> Decision:
     return decide(
         case, software=software(facts, "torch", "cublas"), math=plural(math.kernels or 0, "kernel") + " per forward", inplace=str(Count(inplace.kernels or 0)),
         beside=beside(inplace), math_beside=beside(math), published_math=Count(said[1]), published_inplace=Count(said[0]), roles=_roles(math), naive_roles=_roles(inplace),
-        no_upcast=not any(a.role == "cast" for a in math.activities), no_safe=not any(op.name == "aten::_safe_softmax" for op in math.ops),
+        no_upcast=not any(a.role == "cast" for a in math.activities), no_safe=not calls_safe(math),
         other_workload=other_workload(facts))
 
 

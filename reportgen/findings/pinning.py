@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
+from variants import backends
+
 from ..analysis import RunFacts, VariantFacts
-from ..saying.units import listed, plural
+from ..analysis.pins import PINNED, own_op, seen_ops
 from ..questions.model import NOT_RECORDED, Because, Case, Decision, decide, not_measurable, not_recorded, refusal
 from ..questions.shared import OTHER_SHAPE, other_workload, software
+from ..saying.units import listed, plural
 
-OWN_OPS: dict[str, tuple[str, ...]] = {
-    "sdpa_math": ("aten::_scaled_dot_product_attention_math",),
-    "sdpa_efficient": ("aten::_scaled_dot_product_efficient_attention",),
-    "sdpa_flash": ("aten::_scaled_dot_product_flash_attention", "aten::_scaled_dot_product_flash_attention_for_cpu"),
-    "sdpa_cudnn": ("aten::_scaled_dot_product_cudnn_attention",),
-}
-"""Pinned variant → the op that only its backend dispatches; flash has another on the CPU."""
-
-BACKENDS = {"cudnn": "cuDNN"}
+BACKENDS = {name: backend.title for name, backend in backends.BACKENDS.items()}
 _DEFAULT = Because("default", "Unpinned, this torch picks {default} for this shape without a mask of one's own and without gradients ({software}): {default_op} is what it dispatches.")
 
 PIN_CASES: dict[str, Case] = {
@@ -36,29 +31,22 @@ PIN_CASES: dict[str, Case] = {
 
 
 def pin_rule(facts: RunFacts) -> Decision:
-    missing = [name for name in OWN_OPS if not facts.ok(name)]
-    ran = [facts.variants[name] for name in OWN_OPS if facts.ok(name)]
+    missing = [name for name in PINNED if not facts.ok(name)]
+    ran = [facts.variants[name] for name in PINNED if facts.ok(name)]
     if any(not variant.ops for variant in ran):
         return not_recorded(facts, "the list of CPU ops")
     wrong = [variant for variant in ran if own_op(variant) is None]
     args = {"software": software(facts, "torch", "cudnn"), "other_workload": other_workload(facts), **_default(facts)}
     if wrong:
-        return decide("other-op", **args, wrong=listed([f"the trace of {v.title} has no `{OWN_OPS[v.id][0]}`{_instead(v)}" for v in wrong]))
+        return decide("other-op", **args, wrong=listed([f"the trace of {v.title} has no `{PINNED[v.id].ops[0]}`{_instead(v)}" for v in wrong]))
     if missing:
         answered = f"{listed([variant.title for variant in ran])} answer{'s' if len(ran) == 1 else ''}" if ran else "none could answer"
         return decide("some-did-not-run", **args, answered=answered, missing=listed([_title(facts, name) for name in missing]), reason=_reason(facts, missing))
     return decide("all-answer", **args)
 
 
-def own_op(variant: VariantFacts) -> str | None:
-    """The backend's own op as it stands in the variant's trace, matched by its whole name."""
-    names = {op.name for op in variant.ops}
-    return next((op for op in OWN_OPS[variant.id] if op in names), None)
-
-
 def _instead(variant: VariantFacts) -> str:
-    names = {op.name for op in variant.ops}
-    seen = [op for own in OWN_OPS.values() for op in own if op in names]
+    seen = seen_ops(variant)
     return f" but {listed([f'`{op}`' for op in seen])}" if seen else ""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ..analysis import ActivityFacts, RunFacts, VariantFacts
+from ..analysis import RunFacts, VariantFacts
 from ..numbers.statistics import MINIMUM_EFFECT
 from ..saying.tables import Code, Table, columns
 from ..saying.units import Count, Percent, Ratio, Seconds, listed, plural, significant
@@ -25,11 +25,10 @@ from ..questions.model import (
     refusal,
 )
 from ..analysis.kernels import tf32_setting
+from ..analysis.softmax import added_ops, calls_safe, under_safe
 from ..questions.shared import OTHER_SHAPE, other_workload, software
 from ..questions.steps import share, total
 
-SAFE_OP = "aten::_safe_softmax"
-SOFTMAX_OP = "aten::_softmax"
 WORDS = {"nan": "NaN", "zeros": "zeros", "other": "other values", "infinite": "infinite values", "refused": "refused", "takes-no-mask": "takes no mask of one's own"}
 
 _ROWS = Because("others", "The same fully masked row elsewhere: {others}.")
@@ -71,12 +70,6 @@ SAFE_CASES: dict[str, Case] = {
 }
 
 
-def under_safe(variant: VariantFacts) -> tuple[tuple[ActivityFacts, ...], tuple[ActivityFacts, ...]]:
-    """Activities of the softmax proper, and those that `_safe_softmax` adds to it."""
-    found = [a for a in variant.activities if SAFE_OP in a.op_path]
-    return tuple(a for a in found if SOFTMAX_OP in a.op_path), tuple(a for a in found if SOFTMAX_OP not in a.op_path)
-
-
 def safe_rule(facts: RunFacts) -> Decision:
     missing = missing_variant(facts, "sdpa_math")
     if missing:
@@ -88,17 +81,16 @@ def safe_rule(facts: RunFacts) -> Decision:
         return not_recorded(facts, "a fully masked row")
     outcome = math.masked_row.outcome
     args = {"software": software(facts, "torch"), "row": WORDS.get(outcome, outcome), "others": _others(facts), "other_workload": other_workload(facts)}
-    if not any(op.name == SAFE_OP for op in math.ops):
+    if not calls_safe(math):
         return decide("no-safe-softmax", **args)
     if math.trace_loss:
         return not_recorded(facts, "the GPU side of this variant's trace", math.id)
     if not math.activities:
-        return decide("no-gpu-lane", **args, ops=_added_ops(math))
-    softmax, extra = under_safe(math)
-    kernels = [a for a in extra if a.kind == "kernel"]
-    args |= {"count": plural(len(kernels), "kernel"), "roles": listed([a.role for a in kernels]), "extra_time": Seconds(total(extra)),
-             "extra_share": share(total(extra), total(math.activities)), "softmax_time": Seconds(total(softmax))}
-    if not kernels:
+        return decide("no-gpu-lane", **args, ops=listed([f"`{name}`" for name in added_ops(math)]) or None)
+    found = under_safe(math)
+    args |= {"count": plural(len(found.kernels), "kernel"), "roles": listed([a.role for a in found.kernels]), "extra_time": Seconds(total(found.added)),
+             "extra_share": share(total(found.added), total(math.activities)), "softmax_time": Seconds(total(found.softmax))}
+    if not found.kernels:
         return decide("adds-none", **args)
     if outcome in ("refused", "takes-no-mask"):
         return decide("row-refused", **args, reason=about_the_mask(math.masked_row.reason) or WORDS[outcome])
@@ -116,12 +108,6 @@ def about_the_mask(reason: str | None) -> str | None:
 def _others(facts: RunFacts) -> str | None:
     said = [f"`{v.id}` {WORDS.get(v.masked_row.outcome, v.masked_row.outcome)}" for v in facts.six if v.ok and v.masked_row and v.id != "sdpa_math"]
     return ", ".join(said) or None
-
-
-def _added_ops(math: VariantFacts) -> str | None:
-    depth = next(len(op.path) for op in math.ops if op.name == SAFE_OP)
-    added = [op.name for op in math.ops if SAFE_OP in op.path and len(op.path) == depth + 1 and op.name != "aten::softmax"]
-    return listed([f"`{name}`" for name in added]) or None
 
 
 _EXACT = "For an oracle in tests, compute in FP64: math on 16-bit inputs still computes in FP32 and rounds its output. For everyday use, all of these errors are of the size that the type rounds by."
@@ -205,9 +191,9 @@ def evidence(facts: RunFacts) -> Evidence:
 
 
 def _steps(math: VariantFacts) -> tuple[Table, ...]:
-    softmax, extra = under_safe(math)
-    rows = tuple(("softmax" if a in softmax else "added", a.role, Code(a.op or "—"), Code(a.short), Seconds(a.duration).us(), share(a.duration, total(math.activities)))
-                 for a in math.activities if a in softmax or a in extra)
+    found = under_safe(math)
+    rows = tuple(("softmax" if a in found.softmax else "added", a.role, Code(a.op or "—"), Code(a.short), Seconds(a.duration).us(), share(a.duration, total(math.activities)))
+                 for a in math.activities if a in found.softmax or a in found.added)
     return (Table(columns("Part", "Role", "Op", "Kernel", "#GPU time (µs)", "#Share of the forward"), rows, caption="GPU activities under `aten::_safe_softmax` in one math forward."),) if rows else ()
 
 

@@ -6,6 +6,7 @@ from typing import Any, Callable
 
 from ..analysis import published
 from ..analysis import SIX, RunFacts, State, VariantFacts
+from ..run.workload import ARTICLE
 from ..saying.tables import Link, Table, columns
 from ..saying.units import Ratio, text
 from . import board
@@ -43,7 +44,7 @@ def _rows(site: Site, cell: Callable[[RunFacts, VariantFacts], Any]) -> list[tup
 
 def _article(site: Site, cell: Callable[[str], Any]) -> tuple[object, ...]:
     said = published.load()
-    return (f"{said['device']['name']} (the article)", said["workload"]["name"], *(cell(name) for name in names(site)))
+    return (f"{said['device']['name']} (the article)", ARTICLE.name, *(cell(name) for name in names(site)))
 
 
 def recorded_before(site: Site) -> bool:

@@ -8,7 +8,6 @@ from ..questions.model import Chart
 from ..saying.units import Seconds, listed, plural
 from .lead import QUANTITIES, decisive, fastest
 from .site import device_name
-from .summaries import published_workload
 
 US = 1e6
 
@@ -20,7 +19,7 @@ def overview(facts: RunFacts) -> Chart | None:
     known = [(v, v.time(quantity)) for v in shown if v.time(quantity)]
     if not known:
         return None
-    article = [published.of(v.id, "gpu_time") if quantity == "gpu_time" and published_workload(facts) else None for v, _ in known]
+    article = [published.of(v.id, "gpu_time") if quantity == "gpu_time" and published.same_workload(facts) else None for v, _ in known]
     data = {"labels": [v.title for v, _ in known], "ids": [v.id for v, _ in known], "unit": "µs",
             "values": [t.median * US for _, t in known], "low": [t.low * US for _, t in known], "high": [t.high * US for _, t in known]}
     if any(article):

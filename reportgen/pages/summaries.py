@@ -15,13 +15,6 @@ from .cells import error, interval, ratio_interval, sentence, us
 SHOWN_OCCUPANCY = ("sdpa_flash", "sdpa_cudnn")
 
 
-def published_workload(facts: RunFacts) -> bool:
-    """True if the article's values may stand beside this run's: the same computation."""
-    values = published.load()["workload"]
-    own = facts.workload
-    return all(getattr(own, key) == values[key] for key in ("batch", "heads", "sequence", "head_dim", "dtype", "causal"))
-
-
 def variant_link(variant: VariantFacts) -> Link:
     return Link(variant.title, f"variants/{variant.id}.md")
 
@@ -30,7 +23,7 @@ def kernel_counts(facts: RunFacts) -> Table:
     """Predicted, article, here; kernels, memcpys and memsets apart."""
     rows = []
     for variant in facts.variants.values():
-        article = published.of(variant.id, "activities") if published_workload(facts) else None
+        article = published.of(variant.id, "activities") if published.same_workload(facts) else None
         rows.append((variant_link(variant), Count(len(variant.prediction)) if variant.prediction else None,
                      None if article is None else Count(article), variant.kernels, variant.memcpys, variant.memsets, variant.observed))
     blind = [v.title for v in facts.variants.values() if v.ok and v.kernels is None and v.trace_loss is None]
@@ -63,9 +56,9 @@ def slowdown(facts: RunFacts) -> Table:
     article = tuple(published.of(name, "gpu_time") for name in ("naive_inplace", "sdpa_math"))
     if all(article):
         rows.append((f"Article, {said['device']['name']}, GPU time", us(article[0]), us(article[1]), f"{said['math_slowdown']}"))
-    compared = ["The article's times are averages under the profiler; those here are medians of graph replays without it."] if all(article) and published_workload(facts) else []
+    compared = ["The article's times are averages under the profiler; those here are medians of graph replays without it."] if all(article) and published.same_workload(facts) else []
     notes = compared if facts.ok("naive_inplace", "sdpa_math") else [why_not(facts.variants.get(n)) for n in ("naive_inplace", "sdpa_math") if not facts.ok(n)]
-    if not published_workload(facts):
+    if not published.same_workload(facts):
         notes.append(f"The article's values belong to its own workload; here: {facts.workload.describe()}.")
     return Table(columns("Where", "#Naive in place (µs)", "#SDPA math (µs)", "#Ratio (lowest to highest process)"), tuple(rows),
                  "How much slower the math backend is than naive attention with in-place masking.", tuple(notes))
@@ -78,7 +71,7 @@ def cpu_bill(facts: RunFacts) -> Table:
         if not variant.ok:
             continue
         rows.append((variant_link(variant), us(variant.host_time), interval(variant.host_time), us(variant.profiled_host_time),
-                     us(published.of(variant.id, "cpu_time")) if published_workload(facts) else None,
+                     us(published.of(variant.id, "cpu_time")) if published.same_workload(facts) else None,
                      spread(variant.first_call), us(variant.gpu_time), us(variant.wall_time)))
     return without_empty(Table(columns("Variant", "#Host time (µs)", "#Lowest to highest (µs)", "#Under the profiler (µs)", "#Article, profiler (µs)", "#First call",
                          "#GPU time (µs)", "#Wall time (µs)"),
@@ -102,7 +95,7 @@ def occupancy_steps(facts: RunFacts, names: tuple[str, ...] = SHOWN_OCCUPANCY) -
         if kernel.counters and kernel.counters.achieved_pct is not None:
             rows.append(("achieved occupancy", "on average while it ran, counted by the hardware", Percent(kernel.counters.achieved_pct)))
         rows.append(("the profiler's field", "as written in the trace", None if kernel.profiler_occupancy is None else Percent(kernel.profiler_occupancy)))
-        if published_workload(facts) and published.of(name, "profiler_occupancy") is not None:
+        if published.same_workload(facts) and published.of(name, "profiler_occupancy") is not None:
             rows.append(("the article's profiler", published.load()["device"]["name"], Percent(published.of(name, "profiler_occupancy"))))
         why = (sentence(kernel.occupancy_why),) if kernel.occupancy_why else ()
         limit = " and ".join(kernel.occupancy.limiters)

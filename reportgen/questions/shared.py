@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ..analysis import RunFacts
-from ..run.workload import ARTICLE
+from ..analysis import RunFacts, published
 from ..saying.units import listed
 from .model import NO_GPU_LANE, NOT_RECORDED, UNAVAILABLE, Because, Case, Decision, decide, missing_variant, not_recorded
 
@@ -23,7 +22,7 @@ def software(facts: RunFacts, *names: str) -> str:
 
 def other_workload(facts: RunFacts) -> str | None:
     """The workload in words where it is not the article's own, else `None`."""
-    return None if facts.workload.same_shape(ARTICLE) else facts.workload.describe()
+    return None if published.same_workload(facts) else facts.workload.describe()
 
 
 def matrix_unit(facts: RunFacts) -> str:

@@ -5,22 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic, Sequence, TypeVar
 
+from variants.backends import BACKENDS
+
 from .roles import role
 from .shapes import Shown
 
 A = TypeVar("A", bound=Shown)
-OP = "aten::_scaled_dot_product_attention_math"
+(OP,) = BACKENDS["math"].ops
 
 
 @dataclass(frozen=True)
 class MathFallback(Generic[A]):
-    """activities: everything under the math op, in order; gpu_time: their seconds
-    casts: those that convert between types
+    """casts: the activities under the math op that convert between types, in order
     wasted_cast: the cast of the whole attention matrix for a second result that SDPA drops
     """
 
-    activities: tuple[A, ...]
-    gpu_time: float
     casts: tuple[A, ...]
     wasted_cast: A | None
 
@@ -32,8 +31,6 @@ def find(activities: Sequence[A]) -> MathFallback[A] | None:
         return None
     roles = [role(activity.kind, activity.name, activity.op_path) for activity in found]
     return MathFallback(
-        activities=tuple(found),
-        gpu_time=sum(activity.duration for activity in found),
         casts=tuple(a for a, what in zip(found, roles) if what == "cast"),
         wasted_cast=_wasted(found, roles),
     )

@@ -8,26 +8,22 @@ from .shapes import Shown, ShownOp, under
 
 A = TypeVar("A", bound=Shown)
 
-STEPS = {
-    "aten::ones → aten::fill_": ("aten::ones", "aten::fill_"),
-    "aten::tril": ("aten::tril",),
-    "aten::scalar_tensor → aten::fill_": ("aten::scalar_tensor", "aten::fill_"),
-    "aten::where": ("aten::where",),
-}
-"""The steps of building: a square of ones, its lower triangle, the fill values, and 0 or −∞ for each pair."""
+Step = tuple[str, ...]
+STEPS: tuple[Step, ...] = (("aten::ones", "aten::fill_"), ("aten::tril",), ("aten::scalar_tensor", "aten::fill_"), ("aten::where",))
+"""The steps of building, each as the ops along its path: a square of ones, its lower triangle, the fill values, and 0 or −∞ for each pair."""
 
 _OTHERS_USE = "aten::_safe_softmax"
 """It fills and selects too, but to protect rows, not to build the mask."""
 
 
-def _step(path: Sequence[str]) -> str | None:
+def _step(path: Sequence[str]) -> Step | None:
     if _OTHERS_USE in path:
         return None
-    return next((name for name, ops in STEPS.items() if under(path, *ops)), None)
+    return next((ops for ops in STEPS if under(path, *ops)), None)
 
 
-def steps_of(ops: Iterable[ShownOp]) -> frozenset[str]:
-    """Which of the building steps (keys of `STEPS`) the ops of one forward contain."""
+def steps_of(ops: Iterable[ShownOp]) -> frozenset[Step]:
+    """Which of the building steps the ops of one forward contain."""
     return frozenset(step for step in (_step(op.path) for op in ops) if step)
 
 

@@ -7,13 +7,10 @@ from typing import Sequence
 
 from .shapes import under
 
-ROLES = ("matmul", "scale", "copy", "mask", "softmax", "cast", "fill", "tril", "where", "add", "isneginf", "all", "memset",
-         "fused attention", "other")
-
 MULTIPLIES = ("matmul", "fused attention")
 """The roles of activities that multiply matrices."""
 
-_BY_OP = {
+OPS = {
     "aten::bmm": "matmul", "aten::mm": "matmul", "aten::matmul": "matmul", "aten::addmm": "matmul", "aten::baddbmm": "matmul",
     "aten::mul": "scale", "aten::mul_": "scale", "aten::div": "scale", "aten::div_": "scale",
     "aten::masked_fill": "mask", "aten::masked_fill_": "mask",
@@ -22,6 +19,7 @@ _BY_OP = {
     "aten::tril": "tril", "aten::triu": "tril", "aten::tril_": "tril", "aten::triu_": "tril",
     "aten::where": "where", "aten::add": "add", "aten::add_": "add", "aten::isneginf": "isneginf", "aten::all": "all",
 }
+"""The innermost op around a launch → the role of what it launched (one of `variants.ROLES`)."""
 _FUSED_OP = re.compile(r"aten::(?:_(?:flash|efficient|cudnn)_attention_forward|_scaled_dot_product_(?:flash|efficient|cudnn|fused)_attention\w*|_scaled_dot_product_attention_flash\w*)")
 _FUSED_KERNEL = re.compile(r"flash_fwd_kernel<|flash_fwd_splitkv_kernel<|FlashAttnFwd|\bfmha_cutlassF_|_sdpa_\w*fprop|\bfmhaSm\d+\w*Kernel|\battn_fwd|FmhaFwd")
 _AUXILIARY = re.compile(r"splitKreduce|splitkv_combine")
@@ -43,8 +41,8 @@ def role(kind: str, name: str, op_path: Sequence[str]) -> str:
         return "other"
     if _FUSED_OP.fullmatch(inner) or _FUSED_KERNEL.search(name):
         return "fused attention"
-    if inner in _BY_OP:
-        return _BY_OP[inner]
+    if inner in OPS:
+        return OPS[inner]
     # torch.compile names its kernel after what it fused into it; only softmax is a step of its own there.
     if name.startswith("triton_") and "softmax" in name:
         return "softmax"

@@ -31,7 +31,7 @@ def tile(name: KernelName | None) -> Tile | None:
 def tiled_flop(workload: Workload, size: Tile) -> int:
     """FLOP of both matmuls over every tile that holds at least one visible pair.
 
-    >>> from reportgen.workload import ARTICLE
+    >>> from reportgen.run.workload import ARTICLE
     >>> tiled_flop(ARTICLE, (128, 128)), tiled_flop(ARTICLE, (64, 64))
     (19327352832, 18253611008)
     """
