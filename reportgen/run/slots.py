@@ -1,14 +1,17 @@
-"""Puts a whole run into its slot: a copy is made beside it, validated, and swapped in by rename."""
+"""Puts a whole run into its slot: a copy is made beside it, validated, and exchanged for the former one."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import tempfile
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Callable, Iterator
 
-from . import names, noise as noise_room
+from . import names, noise as noise_room, swap
 from .. import run as run_room
+from ..company import signals
 
 _TRACE = ".trace.json.gz"
 
@@ -31,21 +34,64 @@ def place(folder: Path, runs_root: Path) -> Path:
     Raises:
         RunInvalid: the run in `folder` cannot be read.
     """
-    run = run_room.load(folder)
-    target = names.below(runs_root, runs_root / run.slot)
+    target = names.below(runs_root, runs_root / run_room.load(folder).slot)
     target.parent.mkdir(parents=True, exist_ok=True)
     staging = Path(tempfile.mkdtemp(prefix=".placing-", dir=target.parent))
     try:
-        if target.is_dir():
-            _keep(target, staging, run)
         for file in evidence_files(folder):
             shutil.copyfile(file, staging / file.name)
-        run_room.load(staging)
-        os.chmod(staging, 0o755)
-        swap(staging, target)
+        put(staging, target)
     finally:
         shutil.rmtree(staging, ignore_errors=True)
+        swap.remove_if_empty(target.parent)
     return target
+
+
+def put(staging: Path, target: Path) -> None:
+    """Validates the run in `staging`, takes along what it does not replace, and exchanges the two.
+
+    Raises:
+        RunInvalid: what was staged cannot be read; the former run is where it was.
+    """
+    with signals.held():
+        swap.drop(_into_place(staging, target))
+
+
+def _into_place(staging: Path, target: Path) -> Path | None:
+    """As `put`; the former run is kept, and where it lies is returned."""
+    run = run_room.load(staging)
+    if target.is_dir():
+        _keep(target, staging, run)
+    os.chmod(staging, 0o755)
+    return swap.exchange(staging, target)
+
+
+@contextmanager
+def all_or_none(runs_root: Path) -> Iterator[Callable[[Path], Path]]:
+    """Gives a `place` for several runs: all of them stay if the block ends well, else none does.
+
+    Also if the process is killed inside: `swap.heal` takes back what was put in, at the next start.
+    """
+    before: dict[str, str | None] = {}
+
+    def one(folder: Path) -> Path:
+        target = names.below(runs_root, runs_root / run_room.load(folder).slot)
+        before[target.relative_to(runs_root).as_posix()] = swap.digest(target)
+        swap.write_journal(runs_root, before)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        staging = Path(tempfile.mkdtemp(prefix=".placing-", dir=target.parent))
+        for file in evidence_files(folder):
+            shutil.copyfile(file, staging / file.name)
+        _into_place(staging, target)
+        return target
+
+    runs_root.mkdir(parents=True, exist_ok=True)
+    try:
+        yield one
+        swap.close_journal(runs_root)
+    finally:
+        with signals.held():
+            swap.heal(runs_root)
 
 
 def _keep(target: Path, staging: Path, run: run_room.Run) -> None:
@@ -53,9 +99,11 @@ def _keep(target: Path, staging: Path, run: run_room.Run) -> None:
     for entry in target.iterdir():
         if entry.is_dir():
             shutil.copytree(entry, staging / entry.name)
-        elif entry.name == noise_room.NOISE_FILE:
+        elif entry.name == noise_room.NOISE_FILE and not (staging / entry.name).exists():
             if _still_fits(target, run):
                 shutil.copyfile(entry, staging / entry.name)
+        elif (staging / entry.name).exists():
+            continue
         elif entry.name != run_room.RUN_FILE and not entry.name.endswith(_TRACE):
             shutil.copyfile(entry, staging / entry.name)
 
@@ -66,20 +114,3 @@ def _still_fits(target: Path, run: run_room.Run) -> bool:
     except run_room.RunInvalid:
         return False
     return floor is not None and noise_room.fits(floor, run)
-
-
-def swap(staging: Path, target: Path) -> None:
-    """Puts `staging` where `target` is, by two renames; the former folder comes back if the second fails."""
-    if not target.exists():
-        os.replace(staging, target)
-        return
-    aside = Path(tempfile.mkdtemp(prefix=".replaced-", dir=target.parent))
-    try:
-        os.replace(target, aside / "run")
-        try:
-            os.replace(staging, target)
-        except OSError:
-            os.replace(aside / "run", target)
-            raise
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)

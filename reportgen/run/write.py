@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 import shutil
 import tempfile
 from pathlib import Path
@@ -12,7 +11,6 @@ from typing import Any, Mapping
 
 from . import names
 from .model import RUN_FILE, slot_name
-from .read import load
 from .scrub import scrub, trim_trace
 
 
@@ -26,6 +24,8 @@ def save(data: dict[str, Any], traces: Mapping[str, dict[str, Any]], runs_root: 
         data: the content of `run.json`; each variant that has a trace must name it.
         traces: variant id → Kineto trace as read from torch.
     """
+    from . import slots, swap  # slots reads runs by the package's own names
+
     slot = slot_name(data["device"]["slug"], data["workload"]["name"], data["label"])
     target = names.below(runs_root, runs_root / slot)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -36,27 +36,11 @@ def save(data: dict[str, Any], traces: Mapping[str, dict[str, Any]], runs_root: 
             data["variants"][variant]["trace"] = name
             write_trace(staging / name, scrub(trim_trace(trace)))
         (staging / RUN_FILE).write_text(json.dumps(scrub(data), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-        load(staging)
-        os.chmod(staging, 0o755)
-        _replace_evidence(staging, target)
+        slots.put(staging, target)
     finally:
         shutil.rmtree(staging, ignore_errors=True)
+        swap.remove_if_empty(target.parent)
     return target
-
-
-def _replace_evidence(staging: Path, target: Path) -> None:
-    """Swaps whole folders by rename; generated pages beside the evidence are rendered anew."""
-    if target.exists():
-        old = Path(tempfile.mkdtemp(prefix=".replaced-", dir=target.parent))
-        os.replace(target, old / "run")
-        try:
-            os.replace(staging, target)
-        except OSError:
-            os.replace(old / "run", target)
-            raise
-        shutil.rmtree(old, ignore_errors=True)
-    else:
-        os.replace(staging, target)
 
 
 def write_trace(file: Path, trace: dict[str, Any]) -> None:

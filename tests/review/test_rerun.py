@@ -1,11 +1,13 @@
 """Quiet reruns: when a fresh run replaces the recorded one, and that nothing is lost when it does not."""
 
+import os
+
 import pytest
 from run_builder import data, record
 
 from reportgen.commands import cli, reporting
 from reportgen.review import diff, rerun
-from reportgen.run import noise, slots
+from reportgen.run import noise, slots, swap
 from reportgen import run
 from reportgen.errors import ReportError
 from reportgen.run.layout import Layout
@@ -185,14 +187,15 @@ def test_the_floor_stays_for_the_same_software_and_goes_with_another(tmp_path):
 def test_an_interrupted_placing_leaves_the_former_run(tmp_path, monkeypatch):
     machine = Machine(tmp_path, recorded={})
     fresh = record(tmp_path / "new", seed=1)
-    real = slots.os.replace
+    real = os.replace
 
     def broken(source, target):
         if ".placing-" in str(source):
             raise OSError("disk full")
         real(source, target)
 
-    monkeypatch.setattr(slots.os, "replace", broken)
+    monkeypatch.setattr(swap, "_at_once", lambda one, other: False)
+    monkeypatch.setattr(os, "replace", broken)
     with pytest.raises(OSError, match="disk full"):
         slots.place(fresh, machine.runs)
     assert machine.files() == machine.before
