@@ -7,14 +7,20 @@ on the variant that was running.
 
 from __future__ import annotations
 
+import atexit
 import multiprocessing
 import os
 import signal
 import tempfile
+import threading
 import traceback
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Callable
+
+from ..company import parents
+from ..company.alive import Process, born
+from ..errors import CaptureFailed
 
 PATIENCE = 300.0
 """Seconds without a sign of life after which a child is given up."""
@@ -24,6 +30,11 @@ UNSAID = ("ignore:resource_tracker:UserWarning", "ignore:Failed to initialize Nu
 the report; and torch works without NumPy here."""
 PARTING = 10.0
 """Seconds that a child has to end after it has answered; taking a GPU context down takes a while."""
+
+KILLED = 10.0
+"""Seconds that a killed process has to go; in a driver that hangs it stays."""
+PRELOADED = ["reportgen.company.server", "torch"]
+"""What the fork server imports; a module that it cannot find is left out."""
 
 At = Callable[[str, str], None]
 
@@ -78,7 +89,7 @@ def run(target: Callable[..., Any], args: tuple[Any, ...] = (), *, at: At | None
         child = context.Process(target=_child, args=(theirs, str(said), target, args), daemon=True)
         grace = 0.0
         try:
-            child.start()
+            _start(child, patience)
             theirs.close()
             value = _listen(ours, child, at or _ignore, result or _ignore, patience)
             grace = PARTING
@@ -101,7 +112,9 @@ def _context() -> Any:
     if start_method() == "forkserver":
         from multiprocessing import forkserver, resource_tracker
 
-        context.set_forkserver_preload(["torch"])
+        context.set_forkserver_preload(PRELOADED)
+        atexit.unregister(_end_server)
+        atexit.register(_end_server)
         for rule in UNSAID:
             _unsaid(rule)
         resource_tracker.ensure_running()  # it would lift the block that follows
@@ -120,14 +133,55 @@ def _unsaid(rule: str) -> None:
         os.environ["PYTHONWARNINGS"] = ",".join(filter(None, (rules, rule)))
 
 
+def _start(child: Any, patience: float) -> None:
+    """Starts the child; the fork server, which may have to import torch first, has `patience` seconds to answer.
+
+    Raises:
+        ChildFailed: it gave no answer, and was ended; the next child gets a new one.
+    """
+    late = threading.Timer(patience, _end_server)
+    late.daemon = True
+    late.start()
+    try:
+        child.start()
+    except (EOFError, OSError) as error:
+        said = f"gave no sign for {patience:.0f} s" if not late.is_alive() else f"is gone ({brief(error)})"
+        raise ChildFailed(f"the process that starts the others {said}", "a new process", "starting") from None
+    finally:
+        late.cancel()
+
+
+def _end_server() -> None:
+    """Kills the fork server, where there is one: it may be stopped, and this process would wait for it."""
+    if start_method() == "forkserver":
+        from multiprocessing import forkserver
+
+        number = getattr(forkserver._forkserver, "_forkserver_pid", None)  # type: ignore[attr-defined]
+        if number is not None:
+            try:
+                os.kill(number, signal.SIGKILL)
+            except OSError:
+                return
+
+
 def _end(child: Any, grace: float) -> None:
-    """Waits `grace` seconds for the child to go, then makes it go."""
+    """Waits `grace` seconds for the child to go, then makes it go.
+
+    Raises:
+        CaptureFailed: it cannot be made to go, and two never share the device.
+    """
     if child.pid is None:
         return
+    known = Process(child.pid, born(child.pid))
     child.join(grace)
     if child.exitcode is None:
         child.kill()
-        child.join()
+        child.join(KILLED)
+    if child.exitcode is None:  # only the fork server can tell, and it does not
+        _end_server()
+        if known.lives:
+            raise CaptureFailed(f"process {known.number} was killed and does not go, so nothing more can be measured",
+                                cure=f"see what holds it (ps -o stat,wchan,args -p {known.number}); a driver that hangs needs a restart of the machine")
 
 
 def _tail(file: Path, lines: int = 20) -> str:
@@ -155,7 +209,7 @@ def _listen(line: Connection, child: Any, at: At, result: Callable[[Any, Any], N
         try:
             kind, *content = line.recv()
         except EOFError:
-            child.join()
+            child.join(PARTING)
             raise ChildFailed(_death(child.exitcode), subject, phase) from None
         if kind == "at":
             subject, phase = content
@@ -170,6 +224,8 @@ def _listen(line: Connection, child: Any, at: At, result: Callable[[Any, Any], N
 
 def _death(exitcode: int | None) -> str:
     """`the process was killed by SIGSEGV` for −11, and so on."""
+    if exitcode is None:
+        return "the process closed its line and did not end"
     if exitcode is not None and exitcode < 0:
         try:
             return f"the process was killed by {signal.Signals(-exitcode).name}"
@@ -180,6 +236,10 @@ def _death(exitcode: int | None) -> str:
 
 def _child(line: Connection, said: str, target: Callable[..., Any], args: tuple[Any, ...]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the parent, which ends us
+    parents.at_parents_end(signal.SIGKILL)
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parents.end_with(parent.sentinel)
     # the profiler and the CUDA libraries write to the descriptor itself, across the progress line
     try:
         os.dup2(os.open(said, os.O_WRONLY | os.O_CREAT, 0o600), 2)

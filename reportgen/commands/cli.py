@@ -16,7 +16,9 @@ from typing import Any, NoReturn, Sequence
 
 from .. import __version__
 from ..errors import ReportError, Told
-from .interruption import INTERRUPTED, Stages
+from . import starting
+from .interruption import Stages
+from ..company import disk
 from ..run import names
 from ..run.layout import Layout
 from ..saying.units import plural
@@ -47,36 +49,47 @@ EPILOG = """examples:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs one command and returns the exit status: 0, 2 for an error of the user's, 130 when interrupted."""
-    stages = Stages()
-    try:
-        chosen = parser().parse_args(arguments)
-        with stages:
-            for name in PAGES_PACKAGES if getattr(chosen, "makes_pages", False) else ():
-                if importlib.util.find_spec(name) is None:  # charts would ask for theirs only after profiling
-                    raise ModuleNotFoundError(name=name)
-            status = chosen.command(chosen, Layout(ROOT), stages) or 0
-            sys.stdout.flush()
-            return status
-    except Told:
-        return 2
-    except ReportError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except ModuleNotFoundError as error:
-        if (error.name or "").split(".")[0] not in PAGES_PACKAGES:
-            raise
-        print(f"error: this Python ({sys.version_info[0]}.{sys.version_info[1]}) lacks {error.name}, which pages are made with\n"
-              "  what to do: use make (make report, make render, …), or .venv/bin/python -m reportgen; make has the environment made", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        if stages.message is not None:
-            print(f"\ninterrupted{'; ' if stages.message else ''}{stages.message}", file=sys.stderr)
-        return INTERRUPTED
-    except BrokenPipeError:
-        # The reader of our output (head, less) has left; there is nobody to tell.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+    """Runs one command and returns the exit status: 0, 2 for an error of the user's, 130, 143 or 129 when interrupted."""
+    with Stages() as stages:
+        try:
+            return _run(arguments, stages)
+        except Told:
+            return 2
+        except ReportError as error:
+            return _error(str(error))
+        except ModuleNotFoundError as error:
+            if (error.name or "").split(".")[0] not in PAGES_PACKAGES:
+                raise
+            return _error(f"this Python ({sys.version_info[0]}.{sys.version_info[1]}) lacks {error.name}, which pages are made with\n"
+                          "  what to do: use make (make report, make render, …), or .venv/bin/python -m reportgen; make has the environment made")
+        except KeyboardInterrupt:
+            if stages.message is not None:
+                print(f"\ninterrupted{'; ' if stages.message else ''}{stages.message}", file=sys.stderr)
+            return stages.status
+        except BrokenPipeError:
+            # The reader of our output (head, less) has left; there is nobody to tell.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 0
+        except OSError as error:
+            problem, cure = disk.explain(error, ROOT)
+            return _error(f"{problem}{'; ' if stages.message else ''}{stages.message or ''}\n  what to do: {cure}")
+
+
+def _run(arguments: Sequence[str] | None, stages: Stages) -> int:
+    chosen = parser().parse_args(arguments)
+    for name in PAGES_PACKAGES if getattr(chosen, "makes_pages", False) else ():
+        if importlib.util.find_spec(name) is None:  # charts would ask for theirs only after profiling
+            raise ModuleNotFoundError(name=name)
+    with starting.at_work(chosen, Layout(ROOT)):
+        status = chosen.command(chosen, Layout(ROOT), stages) or 0
+        sys.stdout.flush()
+        stages.check()
+        return int(status)
+
+
+def _error(text: str) -> int:
+    print(f"error: {text}", file=sys.stderr)
+    return 2
 
 
 class _Parser(argparse.ArgumentParser):
@@ -98,15 +111,18 @@ def parser() -> argparse.ArgumentParser:
     profile.add_argument("--into", metavar="DIR", type=Path, help="write the run below DIR, whatever the device")
     profile.add_argument("--for-report", action="store_true", help=argparse.SUPPRESS)  # who started it tells of an interruption
     reporting.capture_options(profile)
-    profile.set_defaults(command=_profile)
+    starting.register(profile)
+    profile.set_defaults(command=_profile, writes="profile")
 
     render = commands.add_parser("render", help="write docs/ and the README's table from the runs in docs/runs/")
     render.add_argument("--check", action="store_true", help="write nothing; name each page and line that differs, and exit with 2")
     render.add_argument("--live", action="store_true", help="show the runs in build/runs as well: write build/docs, and build site/ from there")
-    render.set_defaults(command=_render, makes_pages=True)
+    starting.register(render)
+    render.set_defaults(command=_render, makes_pages=True, writes="render")
 
     site = commands.add_parser("site", help="build site/ from docs/, strictly")
-    site.set_defaults(command=_site, makes_pages=True)
+    starting.register(site)
+    site.set_defaults(command=_site, makes_pages=True, writes="site")
 
     facts = commands.add_parser("facts", help="print what a run shows, and how each claim comes out")
     facts.add_argument("run", metavar="RUN", help="a run's folder, or its slot (nvidia-h200/article)")
@@ -173,7 +189,7 @@ def _profile(chosen: argparse.Namespace, layout: Layout, stages: Stages) -> int:
         slot = run.load(folder).slot
         if layout.feature_first(slot):
             print(f"{slot} is now the featured run", file=sys.stderr)
-    print(folder)
+    sys.stdout.buffer.write(os.fsencode(folder) + b"\n")
     return 0
 
 

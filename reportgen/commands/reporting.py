@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import subprocess
 import sys
@@ -11,11 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import CaptureFailed, ReportError, Told
-from .interruption import INTERRUPTED, Stages
+from ..company import parents
+from . import starting
+from .interruption import Stages, interrupted
 from ..run.layout import Layout
 from ..saying.units import plural
 from ..run.workload import ELEMENT_BYTES, PRESETS, SIZES
 
+CTRL_C, TERMINATED = 1.0, 20.0
+"""Seconds that a profiling process has to clean up after a Ctrl-C that it shares, and after SIGTERM."""
 UNTOUCHED = "the former run, if there is one, is untouched"
 
 
@@ -26,12 +31,14 @@ def register(commands: Any) -> None:
     report = commands.add_parser("report", help="profile, render, build the site, and say what came out")
     report.add_argument("--accept", action="store_true", help="replace the recorded run of this slot whatever the comparison says")
     _capture_elsewhere_options(report)
-    report.set_defaults(command=_report, makes_pages=True)
+    starting.register(report)
+    report.set_defaults(command=_report, makes_pages=True, writes="report")
 
     floor = commands.add_parser("noise", help="take whole runs of the same code, and record how far they lie apart")
     floor.add_argument("--runs", type=int, default=MINIMUM_RUNS, metavar="N", help="how many whole runs (default: %(default)s, the fewest that count)")
     _capture_elsewhere_options(floor)
-    floor.set_defaults(command=_noise, makes_pages=True)
+    starting.register(floor)
+    floor.set_defaults(command=_noise, makes_pages=True, writes="noise")
 
 
 def _capture_elsewhere_options(command: argparse.ArgumentParser) -> None:
@@ -140,23 +147,34 @@ def _profile_elsewhere(chosen: argparse.Namespace, layout: Layout, into: Path) -
         CaptureFailed: it ended without a run in another way.
     """
     command = [chosen.capture_python, "-m", "reportgen", "profile", "--for-report", "--into", str(into), *_passed_on(chosen)]
+    environment = parents.followed({name: value for name, value in os.environ.items() if name != "PYTHONSAFEPATH"})
     try:
-        child = subprocess.Popen(command, cwd=layout.root, stdout=subprocess.PIPE, text=True)
+        child = subprocess.Popen(command, cwd=layout.root, stdout=subprocess.PIPE, env=environment)
     except OSError as error:
         raise CaptureFailed(f"{chosen.capture_python} cannot be run ({error.strerror})", cure="name the Python that has torch: --capture-python") from None
     try:
         answer, _ = child.communicate()
     except KeyboardInterrupt:
-        # Ctrl-C reached the child as well; it must have cleaned up before we leave.
-        child.wait()
+        _await(child)
         raise
-    if child.returncode == INTERRUPTED:
+    if interrupted(child.returncode):
         raise KeyboardInterrupt
     if child.returncode == 2:
         raise Told
     if child.returncode or not answer.strip():
         raise CaptureFailed(f"profiling ended with status {child.returncode} and recorded no run", cure=f"see the message above; {UNTOUCHED}")
-    return Path(answer.strip().splitlines()[-1])
+    return Path(os.fsdecode(answer.strip().splitlines()[-1]))
+
+
+def _await(child: subprocess.Popen[bytes]) -> None:
+    """Ctrl-C has reached the child as well, `kill` has not; either way it must have cleaned up before we leave."""
+    for patience, end in ((CTRL_C, child.terminate), (TERMINATED, child.kill)):
+        try:
+            child.wait(patience)
+            return
+        except subprocess.TimeoutExpired:
+            end()
+    child.wait()
 
 
 def _passed_on(chosen: argparse.Namespace) -> list[str]:

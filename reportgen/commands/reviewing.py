@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Mapping
 
 from ..errors import ReportError
+from . import starting
 from .interruption import Stages
 from ..run.layout import Layout
 
@@ -52,7 +53,8 @@ def register(commands: Any) -> None:
     merge = commands.add_parser("merge", help="take runs made elsewhere into docs/runs, and render once")
     merge.add_argument("sources", metavar="DIR", nargs="+", type=Path, help="a run's folder, or a folder with several runs in it")
     merge.add_argument("--accept", action="store_true", help="let an incoming run replace a different one of its slot")
-    merge.set_defaults(command=_merge, makes_pages=True)
+    starting.register(merge)
+    merge.set_defaults(command=_merge, makes_pages=True, writes="merge")
 
 
 def _merge(chosen: argparse.Namespace, layout: Layout, stages: Stages) -> int:

@@ -38,6 +38,11 @@ class Layout:
         return self.root / "build" / "docs"
 
     @property
+    def lock(self) -> Path:
+        """Held by the command that writes in this checkout."""
+        return self.root / "build" / "lock"
+
+    @property
     def site(self) -> Path:
         return self.root / "site"
 

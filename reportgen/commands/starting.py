@@ -1,0 +1,48 @@
+"""What a command that writes does before anything else: nobody else is at work here, and what was left is put right."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from contextlib import contextmanager
+from typing import Iterator
+
+from ..company import belongings, lock, parents
+from ..run import swap
+from ..run.layout import Layout
+
+WRITES = {"report": "make report", "noise": "make noise", "profile": "make profile", "merge": "make merge", "render": "make render", "site": "make site"}
+"""The commands that one checkout has one of at a time, as the user calls them."""
+
+
+def register(command: argparse.ArgumentParser) -> None:
+    """The option of a command in `WRITES`."""
+    command.add_argument("--wait", action="store_true", help="wait for another command that is at work in this checkout, instead of ending")
+
+
+@contextmanager
+def at_work(chosen: argparse.Namespace, layout: Layout) -> Iterator[None]:
+    """Holds the checkout for a command that writes; other commands just run.
+
+    Raises:
+        ReportError: another command is at work here, or one that was killed cannot be ended.
+    """
+    parents.follow()
+    name = getattr(chosen, "writes", None)
+    if name is None or getattr(chosen, "check", False):
+        yield
+    elif getattr(chosen, "for_report", False):
+        with belongings.own(layout.root):
+            yield
+    else:
+        with lock.held(layout.lock, WRITES[name], chosen.wait, say):
+            belongings.sweep()
+            belongings.end_survivors(layout.root, say)
+            for line in (*swap.heal(layout.recorded), *swap.heal(layout.live)):
+                say(line)
+            with belongings.own(layout.root):
+                yield
+
+
+def say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
