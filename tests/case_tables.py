@@ -12,7 +12,8 @@ from typing import Any
 
 from reportgen.analysis import RunFacts
 from reportgen.findings import claims
-from reportgen.questions.model import Outcome, evaluate
+from reportgen.questions.evaluate import evaluate
+from reportgen.questions.model import Outcome
 
 CLAIMS = {claim.id: claim for claim in claims()}
 

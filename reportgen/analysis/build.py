@@ -6,17 +6,18 @@ from collections import Counter
 from statistics import median
 from typing import Any, Sequence
 
-from ..hardware import kernel_names, occupancy as occupancy_room
 from .. import trace as trace_room
-from ..run.noise import Noise, current
-from .patterns import bytes_model, roles
-from ..run import Run, VariantRun
-from ..numbers.statistics import Estimate
-from ..trace import Activity, Forward, Loss, Trace, TraceLoss
+from ..hardware import kernel_names
+from ..hardware import occupancy as occupancy_room
 from ..numbers import quantities
+from ..numbers.statistics import Estimate
+from ..run import Run, VariantRun
+from ..run.noise import Noise, current
+from ..trace import Activity, Forward, Loss, Trace, TraceLoss
 from . import counters, states
 from .caveats import CLOCK_AGREEMENT, clock_spread, run_caveats
 from .model import ActivityFacts, OpFacts, RunFacts, VariantFacts
+from .patterns import bytes_model, roles
 
 
 def build(run: Run) -> RunFacts:

@@ -9,10 +9,10 @@ from variants import SIX
 
 from ..hardware.kernel_names import KernelName
 from ..hardware.occupancy import Occupancy
-from ..run import Ceilings, Clocks, DeviceRecord, Host, MaskedRow, Probes, Protocol, Training
 from ..numbers.statistics import Comparison, Estimate, compare
-from ..trace import Integrity, TraceLoss
+from ..run import Ceilings, Clocks, DeviceRecord, Host, MaskedRow, Probes, Protocol, Training
 from ..run.workload import Workload
+from ..trace import Integrity, TraceLoss
 from .states import Lost, State
 
 FUSED = ("sdpa_efficient", "sdpa_flash", "sdpa_cudnn")
@@ -213,6 +213,11 @@ class RunFacts:
     floor: float = 0.0
     floors: Mapping[str, float] = field(default_factory=dict)
     extras: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def quick(self) -> bool:
+        """Taken with `--quick`, which leaves things out; such a run is always labelled."""
+        return (self.label or "").split("-")[-1] == "quick"
 
     def ok(self, *names: str) -> bool:
         """True if every named variant is there and ran."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import tomllib
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+import tomllib
 
 from ..run.workload import ARTICLE
 from .model import RunFacts

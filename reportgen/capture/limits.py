@@ -9,8 +9,8 @@ from typing import Any, Mapping, Sequence
 from variants import Variant
 
 from ..errors import CaptureFailed
-from ..saying.units import Bytes
 from ..run.workload import Workload
+from ..saying.units import Bytes
 
 
 def memory(device: Mapping[str, Any], workload: Workload, tried: Sequence[Variant]) -> str | None:

@@ -9,8 +9,8 @@ from typing import Any
 
 from variants import Variant
 
-from ..trace import FORWARD
 from ..run.workload import Workload
+from ..trace import FORWARD
 from . import operands
 
 WAIT, WARM_UP, ACTIVE = 1, 1, 6

@@ -11,10 +11,10 @@ from typing import Any, Mapping
 
 from ..analysis import ActivityFacts, RunFacts, State, VariantFacts
 from ..analysis import traffic as traffic_room
-from ..questions.model import Outcome
-from ..readings import answers
 from ..numbers import quantities
 from ..numbers.statistics import Estimate
+from ..questions.model import Outcome
+from ..readings import answers
 
 SCHEMA_VERSION = 1
 
@@ -39,9 +39,9 @@ def to_json(facts: RunFacts, outcomes: Mapping[str, Outcome]) -> dict[str, Any]:
         "caveats": list(facts.caveats),
         "variants": {name: _variant(facts, variant) for name, variant in facts.variants.items()},
         "claims": {claim: {"verdict": outcome.verdict, "case": outcome.case, "headline": outcome.headline,
-                           "because": list(outcome.because), "caveats": list(outcome.caveats)}
+                           "because": list(outcome.because), "caveats": list(outcome.caveats), "advice": [piece.text for piece in outcome.pieces]}
                    for claim, outcome in outcomes.items()},
-        "readings": {name: {"case": said.case, "sentence": said.sentence, "because": list(said.because), "caveats": list(said.caveats)}
+        "readings": {name: {"case": said.case, "sentence": said.headline, "because": list(said.because), "caveats": list(said.caveats)}
                      for name, said in answers(facts).items()},
     }
 

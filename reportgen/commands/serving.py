@@ -9,8 +9,8 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from ..errors import ReportError
-from .interruption import Stages
 from ..run.layout import Layout
+from .interruption import Stages
 
 
 def register(commands: Any) -> None:

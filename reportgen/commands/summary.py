@@ -8,8 +8,8 @@ from collections import Counter
 from typing import Mapping, Sequence
 
 from ..analysis import RunFacts, VariantFacts
-from ..questions.model import VERDICTS, Outcome
 from ..numbers.statistics import Estimate
+from ..questions.model import VERDICTS, Outcome
 from ..saying.units import MISSING, Seconds, plural
 
 WIDTH = 100
@@ -83,11 +83,11 @@ def _verdicts(outcomes: Mapping[str, Outcome]) -> str:
     for verdict in VERDICTS[:3]:
         for outcome in outcomes.values():
             if outcome.verdict == verdict:
-                lines += _wrapped(f"{verdict:<12}  {outcome.claim}: {outcome.headline}", "  ", hang=14)
+                lines += _wrapped(f"{verdict:<12}  {outcome.question}: {outcome.headline}", "  ", hang=14)
     reasons: dict[str, list[str]] = {}
     for outcome in outcomes.values():
         if outcome.verdict == "not measurable":
-            reasons.setdefault(outcome.headline.removeprefix("Not measurable: "), []).append(outcome.claim)
+            reasons.setdefault(outcome.reason, []).append(outcome.question)
     if reasons:
         lines.append("not measurable here (the run's page has each reason in full)")
     for reason, claims in sorted(reasons.items(), key=lambda item: -len(item[1])):

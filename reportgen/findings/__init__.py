@@ -7,6 +7,8 @@ A finding is one file with its claims, cases and evidence, one template below
 from __future__ import annotations
 
 from ..analysis import RunFacts
+from ..questions import evaluate
+from ..questions.model import Finding, Outcome, Question
 from . import (
     cpu_bill,
     cudnn_kernel,
@@ -23,7 +25,6 @@ from . import (
     safe_softmax,
     saving_per_layer,
 )
-from ..questions.model import Claim, Finding, Outcome, evaluate
 
 FINDINGS: tuple[Finding, ...] = (
     hidden_memcpy.FINDING,
@@ -43,11 +44,11 @@ FINDINGS: tuple[Finding, ...] = (
 )
 
 
-def claims() -> tuple[Claim, ...]:
+def claims() -> tuple[Question, ...]:
     """Every claim of every finding, in page order."""
     return tuple(claim for finding in FINDINGS for claim in finding.claims)
 
 
 def outcomes(facts: RunFacts) -> dict[str, Outcome]:
     """Claim id → its outcome on one run, in page order."""
-    return {claim.id: evaluate(claim, facts) for claim in claims()}
+    return evaluate.outcomes(claims(), facts)

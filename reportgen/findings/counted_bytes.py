@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Sequence
 
 from ..analysis import ActivityFacts, VariantFacts
-from ..analysis.traffic import activity_dram_bytes, forward_traffic
-from ..saying.units import Bytes, Percent
-from ..questions.model import Because
 from ..analysis.bounds import AGREEMENT, Bound, Limit, apart, asked_for, counted_share, requested, weighty
+from ..analysis.traffic import activity_dram_bytes, forward_traffic
 from ..questions.limit_words import by_role, percent
+from ..questions.model import Because
+from ..saying.units import Bytes, Percent
 
 LIMIT = Percent(100 * AGREEMENT)
 NEAR = 0.001

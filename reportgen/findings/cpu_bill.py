@@ -4,26 +4,15 @@ from __future__ import annotations
 
 from itertools import combinations
 
-from ..analysis import published
-from ..analysis import FUSED, SIX, RunFacts, VariantFacts
+from ..analysis import FUSED, SIX, RunFacts, VariantFacts, published
 from ..numbers.statistics import Estimate, compare
+from ..questions import needs
+from ..questions.bar_charts import time_bars
+from ..questions.model import Advice, Because, Case, Decision, Evidence, Finding, claim, decide
+from ..questions.needs import unmet
+from ..questions.shared import OTHER_SHAPE, other_workload, software
 from ..saying.tables import Table, columns
 from ..saying.units import Count, Percent, Ratio, Seconds, extent, listed
-from ..questions.bar_charts import time_bars
-from ..questions.model import (
-    NOT_RECORDED,
-    UNAVAILABLE,
-    Because,
-    Case,
-    Claim,
-    Decision,
-    Evidence,
-    Finding,
-    decide,
-    missing_variant,
-    not_recorded,
-)
-from ..questions.shared import OTHER_SHAPE, other_workload, software
 from .rankings import interval, measured, order, ranges, said, standing, time_of
 
 CUDNN = "sdpa_cudnn"
@@ -36,11 +25,13 @@ _SHOWN = (
 _HOST = (Because("host_floor", "Host time varies between runs: whole runs of the same code lie up to {host_floor} apart here. The ratios of the three inside a run moved by up to {ratio_floor}, and only differences beyond that of their own pair count."),
          Because("no_host_floor", "Host time varies between runs, and this run does not know by how much: its own processes alone decide."))
 _COST_CAVEATS = (*_HOST, Because("first", "A first call depends on the order: the variants share processes, and what several of them need is loaded by the one that comes first."), OTHER_SHAPE)
-_ADVICE = ("Pay the first call before it matters: warm each shape up once per thread at start-up, and keep the number of shapes small. "
-           "Where the CPU is what you wait for, capture the forward in a CUDA graph: one launch of the graph is then all that is left to pay for.")
+_ADVICE = (Advice("Pay the first call before it matters: warm each shape up once per thread at start-up, and keep the number of shapes "
+    "small.",
+    "Where the CPU is what you wait for, capture the forward in a CUDA graph: one launch of the graph is then all that is "
+    "left to pay for."),)
 
 COST_CASES: dict[str, Case] = {
-    **UNAVAILABLE, **NOT_RECORDED,
+    
     "costs-most": Case(
         "holds",
         "cuDNN costs the most CPU time of the three in the steady state, with {software}: {times} per call.",
@@ -57,9 +48,6 @@ COST_CASES: dict[str, Case] = {
 
 
 def cost_rule(facts: RunFacts) -> Decision:
-    blocked = missing_variant(facts, *reversed(FUSED)) or _without_host_time(facts, FUSED)
-    if blocked:
-        return blocked
     by_cost = tuple(reversed(order(facts, FUSED, "host_time")))
     place = standing(facts, CUDNN, FUSED, "host_time")
     args = {"times": said(by_cost, "host_time"), "dearer": listed([variant.title for variant in place.slower]),
@@ -68,12 +56,6 @@ def cost_rule(facts: RunFacts) -> Decision:
     if place.slower:
         return decide("another-costs-more", **args)
     return decide("tie" if place.ties else "costs-most", **args)
-
-
-def _without_host_time(facts: RunFacts, names: tuple[str, ...]) -> Decision | None:
-    if len(measured(facts, names, "host_time")) < len(names):
-        return not_recorded(facts, "host time")
-    return None
 
 
 def _beside(facts: RunFacts, by_cost: tuple[VariantFacts, ...]) -> dict[str, object]:
@@ -113,23 +95,24 @@ def host_noise(facts: RunFacts) -> dict[str, object]:
 
 
 FEWER_CASES: dict[str, Case] = {
-    **UNAVAILABLE, **NOT_RECORDED,
+    
     "fewer-and-dearer": Case(
         "holds",
         "Fewer ops do not mean less CPU work, with {software}: {pairs}.",
         because=(Because("agreeing", "Not every pair says so: {agreeing}."),),
         caveats=(*_HOST, OTHER_SHAPE),
-        advice="Do not count ops to estimate CPU time. Time the call itself, without the profiler: a library works inside one op where no op is shown."),
+        advice=(Advice("Do not count ops to estimate CPU time.",
+                "Time the call itself, without the profiler: a library works inside one op where no op is shown."),)),
     "agree": Case(
         "differs",
         "Here fewer ops go with less CPU time, with {software}: {agreeing}.",
         caveats=(*_HOST, OTHER_SHAPE, Because("ties", "Not told apart: {ties}.")),
-        advice="Take it as this run's coincidence rather than a rule, and time the call itself, without the profiler."),
+        advice=(Advice("Take it as this run's coincidence rather than a rule, and time the call itself, without the profiler."),)),
     "tie": Case(
         "within noise",
         "No two fused backends with different numbers of ops differ in CPU time beyond this run's noise, with {software}: {ties}.",
         caveats=(*_HOST, OTHER_SHAPE),
-        advice="Choose by GPU time here: the CPU costs of the fused backends are too close to tell apart."),
+        advice=(Advice("Choose by GPU time here: the CPU costs of the fused backends are too close to tell apart."),)),
 }
 
 
@@ -141,11 +124,9 @@ def fewer_rule(facts: RunFacts) -> Decision:
     if dearer:
         return decide("fewer-and-dearer", **args)
     # a pair that was not seen could still have shown it
-    blocked = missing_variant(facts, *reversed(FUSED)) or _without_host_time(facts, FUSED)
+    blocked = unmet(facts, needs.timed("host_time", *reversed(FUSED)), needs.ops(*FUSED))
     if blocked:
         return blocked
-    if len(ran) < len(FUSED):
-        return not_recorded(facts, "the list of CPU ops")
     return decide("agree" if agreeing else "tie", **args)
 
 
@@ -228,9 +209,9 @@ FINDING = Finding(
     slug="cpu-bill",
     title="The CPU's bill",
     question="A fused backend is one kernel on the GPU. What does it cost the CPU to ask for it?",
-    claims=(
-        Claim("cudnn-cpu-cost", "cuDNN costs the most CPU time of the three fused backends.", cost_rule, COST_CASES),
-        Claim("fewer-ops-not-less-cpu", "Fewer ATen ops do not mean less CPU work.", fewer_rule, FEWER_CASES),
+    questions=(
+        claim("cudnn-cpu-cost", "cuDNN costs the most CPU time of the three fused backends.", cost_rule, COST_CASES, needs=(needs.timed("host_time", *reversed(FUSED)),)),
+        claim("fewer-ops-not-less-cpu", "Fewer ATen ops do not mean less CPU work.", fewer_rule, FEWER_CASES),
     ),
     evidence=evidence,
 )

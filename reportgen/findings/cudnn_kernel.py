@@ -2,60 +2,44 @@
 
 from __future__ import annotations
 
-from ..analysis import published
-from ..analysis import FUSED, RunFacts, VariantFacts
-from ..saying.tables import Table, columns
-from ..saying.units import Count, plural
-from ..questions.bar_charts import number_bars
-from ..questions.model import (
-    NOT_RECORDED,
-    UNAVAILABLE,
-    Because,
-    Case,
-    Chart,
-    Claim,
-    Decision,
-    Evidence,
-    Finding,
-    decide,
-    missing_variant,
-    not_measurable,
-    not_recorded,
-)
+from ..analysis import FUSED, RunFacts, VariantFacts, published
 from ..analysis.kernels import main_kernel
 from ..analysis.sdpa import launches_under_transpose, ops_below, sdpa_transposes
+from ..questions import needs
+from ..questions.bar_charts import number_bars
 from ..questions.kernel_tables import activity_table, kernel_args, parts_table
-from ..questions.shared import NO_TRACE, OTHER_SHAPE, other_workload, software, unread
+from ..questions.model import Advice, Because, Case, Chart, Decision, Evidence, Finding, claim, decide, not_measurable
+from ..questions.shared import OTHER_SHAPE, other_workload, software
+from ..saying.tables import Table, columns
+from ..saying.units import Count, plural
 
 GENERATED = "cudnn_generated"
 
 CUDNN_CASES: dict[str, Case] = {
-    **NO_TRACE,
+    
     "one-generated": Case(
         "holds",
         "With {software}, SDPA cuDNN is one kernel per forward{beside}, generated for the problem: {kernel}.",
         because=(Because("engine", "Its name begins with `cudnn_generated`; precompiled kernels have other names."),),
         caveats=(OTHER_SHAPE,),
-        advice="Keep shapes few: cuDNN builds one plan per shape and thread, so a handful of padded lengths pays for building only once each."),
+        advice=(Advice("Keep shapes few: cuDNN builds one plan per shape and thread, so a handful of padded lengths pays for building only "
+                "once each."),)),
     "other-count": Case(
         "differs",
         "With {software}, SDPA cuDNN launches {count} per forward{beside}, not one: {names}.",
         caveats=(OTHER_SHAPE,),
-        advice="Read the list above: a plan may convert layouts around its attention kernel, which contiguous q, k and v can spare it."),
+        advice=(Advice("Read the list above: a plan may convert layouts around its attention kernel, which contiguous q, k and v can spare it."),)),
     "not-generated": Case(
         "differs",
         "With {software}, SDPA cuDNN is one kernel per forward{beside}, but its name does not say that it was generated: {kernel} ({family}).",
         caveats=(OTHER_SHAPE,),
-        advice="Nothing to change: a precompiled kernel saves the time of generating one."),
+        advice=(Advice("Nothing to change: a precompiled kernel saves the time of generating one."),)),
     "unknown-name": not_measurable(
-        "Not measurable in full: with {software}, SDPA cuDNN is one kernel per forward{beside}, but its name, {kernel}, does not say where it comes from."),
+        "with {software}, SDPA cuDNN is one kernel per forward{beside}, but its name, {kernel}, does not say where it comes from.", partly=True),
 }
 
 
 def cudnn_rule(facts: RunFacts) -> Decision:
-    blocked = unread(facts, "sdpa_cudnn")
-    if blocked:
-        return blocked
     variant = facts.variants["sdpa_cudnn"]
     args = kernel_args(facts, variant, "torch", "cudnn")
     kernel = main_kernel(variant)
@@ -70,32 +54,29 @@ _TRANSPOSE_CAVEATS = (OTHER_SHAPE,)
 _NO_KERNELS = Because("views", "They are views: CPU ops that write new strides. They copy no tensor and launch no kernel here.")
 
 TRANSPOSE_CASES: dict[str, Case] = {
-    **UNAVAILABLE, **NOT_RECORDED,
+    
     "none-and-four": Case(
         "holds",
         "With {software}, cuDNN's forward has no `aten::transpose`, flash's has {flash} and efficient's {efficient}.",
         because=(_NO_KERNELS,), caveats=_TRANSPOSE_CAVEATS,
-        advice="Do not rewrite your layout to avoid them: a view costs a little CPU time and no GPU time."),
+        advice=(Advice("Do not rewrite your layout to avoid them: a view costs a little CPU time and no GPU time."),)),
     "others-not-four": Case(
         "differs",
         "With {software}, cuDNN's forward has no `aten::transpose`, but the other two do not have {published} each: flash's has {flash} and efficient's {efficient}.",
         because=(_NO_KERNELS,), caveats=_TRANSPOSE_CAVEATS,
-        advice="Nothing to change: how often a backend views its inputs is a detail of this torch."),
+        advice=(Advice("Nothing to change: how often a backend views its inputs is a detail of this torch."),)),
     "cudnn-transposes": Case(
         "differs",
         "With {software}, cuDNN's forward has {cudnn} `aten::transpose`, flash's has {flash} and efficient's {efficient}.",
         because=(_NO_KERNELS,), caveats=_TRANSPOSE_CAVEATS,
-        advice="Look at the strides of your q, k and v: the path into cuDNN views them in another order here."),
+        advice=(Advice("Look at the strides of your q, k and v: the path into cuDNN views them in another order here."),)),
 }
 
 
 def transposes_rule(facts: RunFacts) -> Decision:
-    blocked = missing_variant(facts, *reversed(FUSED))
-    if blocked:
-        return blocked
     counts = {name: sdpa_transposes(facts.variants[name]) for name in FUSED}
     if None in counts.values():
-        return not_recorded(facts, "the list of CPU ops")
+        return needs.older(facts, "the list of CPU ops")
     four = published.of("sdpa_flash", "transposes")
     args = {"cudnn": Count(counts["sdpa_cudnn"] or 0), "flash": Count(counts["sdpa_flash"] or 0), "efficient": Count(counts["sdpa_efficient"] or 0),
             "software": software(facts, "torch"), "other_workload": other_workload(facts), "published": Count(four), "views": _only_views(facts)}
@@ -143,9 +124,9 @@ FINDING = Finding(
     slug="cudnn-kernel",
     title="cuDNN: a kernel made for the problem",
     question="What does cuDNN put on the GPU for one attention, and what does it spare the CPU?",
-    claims=(
-        Claim("cudnn-one-kernel", "The cuDNN backend is one generated kernel.", cudnn_rule, CUDNN_CASES),
-        Claim("cudnn-no-transposes", "cuDNN inserts no transposes; flash and efficient insert four each.", transposes_rule, TRANSPOSE_CASES),
+    questions=(
+        claim("cudnn-one-kernel", "The cuDNN backend is one generated kernel.", cudnn_rule, CUDNN_CASES, needs=(needs.lane("sdpa_cudnn"),)),
+        claim("cudnn-no-transposes", "cuDNN inserts no transposes; flash and efficient insert four each.", transposes_rule, TRANSPOSE_CASES, needs=(needs.ran(*reversed(FUSED)),)),
     ),
     evidence=evidence,
 )

@@ -7,18 +7,21 @@ from ..analysis.kernels import main_kernel
 from ..analysis.launches import library_launches
 from ..analysis.residency import occupancy_disagrees, opted_in
 from ..hardware.occupancy import agree
-from ..questions.model import OTHER_WORKLOAD, Because, Case, Claim, Decision, Finding, decide, not_measurable
-from ..questions.residency import NO_ARITHMETIC, achieved, residency_args
-from ..questions.shared import NO_TRACE, OTHER_SHAPE, other_workload, software, unread
+from ..questions import needs
+from ..questions.model import Advice, Because, Case, Decision, Finding, claim, decide, not_measurable
+from ..questions.needs import unmet
+from ..questions.residency import achieved, residency_args
+from ..questions.shared import OTHER_SHAPE, other_workload, software
 from ..saying.units import Bytes, Percent, listed
 from .cudnn_launch_evidence import evidence
 from .launches import LIBRARY_APIS, group_words, library
 from .zero_cause import CAUSE_CASES, cause_rule
 
-_LIBRARIES_ADVICE = "Do not tell libraries apart by their launch call, nor read a driver call as slow: tell them apart by the kernel's name."
+_LIBRARIES_ADVICE = (Advice("Do not tell libraries apart by their launch call, nor read a driver call as slow: tell them apart by the kernel's "
+    "name."),)
 
 API_CASES: dict[str, Case] = {
-    **NO_TRACE,
+    
     "as-published": Case(
         "holds",
         "With {software}, cuDNN's kernel is launched by {cudnn} and every other kernel of the six by {others}.",
@@ -36,19 +39,15 @@ API_CASES: dict[str, Case] = {
         "differs",
         "With {software}, cuDNN's kernel is launched by {cudnn}, not by `cuLaunchKernelEx`, and not all others by `cudaLaunchKernel`: {odd}.",
         caveats=(OTHER_SHAPE,), advice=_LIBRARIES_ADVICE),
-    "no-kernel": not_measurable("Not measurable: the trace of SDPA cuDNN shows no kernel."),
 }
 
 
 def api_rule(facts: RunFacts) -> Decision:
-    blocked = unread(facts, "sdpa_cudnn")
-    if blocked:
-        return blocked
     groups = library_launches(facts, SIX)
     cudnn = [group for group in groups if group.variant_is_cudnn]
     others = [group for group in groups if not group.variant_is_cudnn]
     if not cudnn:
-        return decide("no-kernel")
+        return decide("no-kernel", missing="SDPA cuDNN")
     cudnn_apis = {group.api for group in cudnn}
     odd = [group for group in others if group.api != LIBRARY_APIS["others"]]
     right = cudnn_apis == {LIBRARY_APIS["cudnn"]}
@@ -60,36 +59,35 @@ def api_rule(facts: RunFacts) -> Decision:
     if not right:
         return decide("cudnn-otherwise", **args)
     # "everything else" is only seen whole when all six ran
-    return unread(facts, *SIX) or decide("as-published", **args)
+    return unmet(facts, needs.lane(*SIX)) or decide("as-published", **args)
 
 
 ZERO_CASES: dict[str, Case] = {
-    **NO_TRACE,
+    
     "zero": Case(
         "holds",
         "The profiler shows {field} occupancy for cuDNN's kernel, with {software}.",
         because=(Because("real", "The same launch works out at {real}{and_achieved}."),),
         caveats=(OTHER_SHAPE,),
-        advice="Never read a 0 in that column as an idle GPU. Work the occupancy out from registers, threads and shared memory, which the trace does hold."),
+        advice=(Advice("Never read a 0 in that column as an idle GPU.",
+                "Work the occupancy out from registers, threads and shared memory, which the trace does hold."),)),
     "above-zero": Case(
         "differs",
         "The profiler shows {field} occupancy for cuDNN's kernel, not 0 %, with {software}.",
         because=(Because("small", "The kernel uses {small} of shared memory, within the 48 KiB that the profiler reckons with."),),
         caveats=(OTHER_SHAPE,),
-        advice="Read the field for this kernel as for any other; check it against the arithmetic once."),
+        advice=(Advice("Read the field for this kernel as for any other; check it against the arithmetic once."),)),
     "unknown-device": Case(
         "differs",
         "The profiler shows {raw} for cuDNN's kernel, not 0 %, with {software}: its occupancy calculator does not know this compute capability.",
         caveats=(OTHER_SHAPE,),
-        advice="Work the occupancy out from registers, threads and shared memory, or use a newer torch whose profiler knows the device."),
-    "no-field": not_measurable("Not measurable: the trace has no occupancy field for cuDNN's kernel."),
+        advice=(Advice("Work the occupancy out from registers, threads and shared memory, or use a newer torch whose profiler knows the "
+                "device."),)),
+    "no-field": not_measurable("the trace has no occupancy field for cuDNN's kernel."),
 }
 
 
 def zero_rule(facts: RunFacts) -> Decision:
-    blocked = unread(facts, "sdpa_cudnn")
-    if blocked:
-        return blocked
     kernel = main_kernel(facts.variants["sdpa_cudnn"])
     if kernel is None or kernel.profiler_occupancy is None:
         return decide("no-field")
@@ -106,10 +104,10 @@ def zero_rule(facts: RunFacts) -> Decision:
 _REAL = (Because("limiters", "{limiters} set the limit: {registers} registers × {threads} threads and {shared} of shared memory leave room for {blocks} of {warps}."),
          Because("counted", "Nsight Compute, which works it out from the launch as well, comes to {counted} too."),
          Because("achieved", "While it ran, {achieved} of the warp slots were occupied on average, counted by the hardware."))
-_REAL_ADVICE = "Compare kernels by resident warps and time, not by this percentage: it says how full an SM is, not how well it works."
+_REAL_ADVICE = (Advice("Compare kernels by resident warps and time, not by this percentage: it says how full an SM is, not how well it works."),)
 
 REAL_CASES: dict[str, Case] = {
-    **NO_TRACE, **NO_ARITHMETIC, **OTHER_WORKLOAD,
+    
     "like-flash": Case(
         "holds",
         "cuDNN's kernel has an occupancy of {value} ({blocks} of {warps}), like flash's {flash}, with {software}.",
@@ -122,7 +120,8 @@ REAL_CASES: dict[str, Case] = {
         "differs",
         "cuDNN's occupancy is not what its launch works out at, with {software}: the arithmetic gives {value}, and Nsight Compute's own comes to {reading}.",
         because=(_REAL[0], _REAL[2]), caveats=(OTHER_SHAPE,),
-        advice="Trust the tool before this page's arithmetic, and read the steps below: a limit that the trace does not record must be at work."),
+        advice=(Advice("Trust the tool before this page's arithmetic, and read the steps below: a limit that the trace does not record must "
+                "be at work."),)),
     "unlike-flash": Case(
         "differs",
         "cuDNN's kernel has an occupancy of {value} ({blocks} of {warps}), unlike flash's {flash}, with {software}.",
@@ -131,9 +130,6 @@ REAL_CASES: dict[str, Case] = {
 
 
 def real_rule(facts: RunFacts) -> Decision:
-    blocked = unread(facts, "sdpa_cudnn")
-    if blocked:
-        return blocked
     kernel, claimed = main_kernel(facts.variants["sdpa_cudnn"]), published.of("sdpa_cudnn", "occupancy")
     if kernel is None or kernel.occupancy is None:
         return decide("no-arithmetic", what="SDPA cuDNN", device=facts.device.name)
@@ -151,7 +147,7 @@ def real_rule(facts: RunFacts) -> Decision:
     if other_workload(facts):
         return decide("other-workload", workload=facts.workload.describe())
     if beside is None:
-        return unread(facts, "sdpa_flash") or decide("no-arithmetic", what="SDPA flash", device=facts.device.name)
+        return unmet(facts, needs.lane("sdpa_flash")) or decide("no-arithmetic", what="SDPA flash", device=facts.device.name)
     return decide("like-flash", **args)
 
 
@@ -166,11 +162,11 @@ FINDING = Finding(
     slug="cudnn-launch",
     title="cuDNN: the launch call and the zero",
     question="The profiler says that cuDNN's kernel occupies nothing. Who is right, and is the launch call to blame?",
-    claims=(
-        Claim("cudnn-launch-api", "cuDNN launches through `cuLaunchKernelEx`, everything else through `cudaLaunchKernel`.", api_rule, API_CASES),
-        Claim("cudnn-zero-occupancy", "The profiler shows 0 % occupancy for cuDNN's kernel.", zero_rule, ZERO_CASES),
-        Claim("cudnn-zero-cause", "It shows 0 % because CUPTI cannot attribute occupancy to a launch through the driver's API.", cause_rule, CAUSE_CASES),
-        Claim("cudnn-real-occupancy", "cuDNN's real occupancy is about 12.5 %, like flash's.", real_rule, REAL_CASES),
+    questions=(
+        claim("cudnn-launch-api", "cuDNN launches through `cuLaunchKernelEx`, everything else through `cudaLaunchKernel`.", api_rule, API_CASES, needs=(needs.lane("sdpa_cudnn"),)),
+        claim("cudnn-zero-occupancy", "The profiler shows 0 % occupancy for cuDNN's kernel.", zero_rule, ZERO_CASES, needs=(needs.lane("sdpa_cudnn"),)),
+        claim("cudnn-zero-cause", "It shows 0 % because CUPTI cannot attribute occupancy to a launch through the driver's API.", cause_rule, CAUSE_CASES, needs=(needs.lane("sdpa_cudnn"),)),
+        claim("cudnn-real-occupancy", "cuDNN's real occupancy is about 12.5 %, like flash's.", real_rule, REAL_CASES, needs=(needs.lane("sdpa_cudnn"),)),
     ),
     evidence=evidence,
 )

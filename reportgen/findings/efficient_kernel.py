@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from ..analysis import SIX, RunFacts
-from ..saying.units import plural
-from ..questions.model import Because, Case, Chart, Claim, Decision, Evidence, Finding, decide, not_measurable
 from ..analysis.kernels import element_type, main_kernel, tensor_cores
+from ..questions import needs
 from ..questions.kernel_tables import activity_table, kernel_args, kernel_count, parts_table
-from ..questions.shared import NO_TRACE, OTHER_SHAPE, matrix_unit, unread
+from ..questions.model import Advice, Because, Case, Chart, Decision, Evidence, Finding, claim, decide, not_measurable
+from ..questions.shared import OTHER_SHAPE, matrix_unit
+from ..saying.units import plural
 
-_ADVICE = ("Keep `scaled_dot_product_attention` as the one call, and let it fall back to this backend where flash cannot run; "
-           "hold q, k and v in a 16-bit type, because the kernel computes in the type that it is given.")
+_ADVICE = (Advice("Keep `scaled_dot_product_attention` as the one call, and let it fall back to this backend where flash cannot run; "
+    "hold q, k and v in a 16-bit type, because the kernel computes in the type that it is given."),)
 _UNIT = Because("why_unit", "Tensor Cores: {why_unit}.")
 
 EFFICIENT_CASES: dict[str, Case] = {
-    **NO_TRACE,
+    
     "one-kernel": Case(
         "holds",
         "With {software}, SDPA efficient is one kernel per forward{beside}: {kernel}, which computes in {type} on Tensor Cores.",
@@ -26,32 +27,31 @@ EFFICIENT_CASES: dict[str, Case] = {
         "differs",
         "With {software}, SDPA efficient launches {count} per forward{beside}, not one: {names}.",
         caveats=(OTHER_SHAPE,),
-        advice="Read the list above: whatever stands beside the attention kernel is work that your call asked for, such as a padded mask or a layout copy.",
+        advice=(Advice("Read the list above: whatever stands beside the attention kernel is work that your call asked for, such as a padded "
+                "mask or a layout copy."),),
     ),
     "cuda-cores": Case(
         "differs",
         "With {software}, SDPA efficient is one kernel per forward{beside}, {kernel}, but not on Tensor Cores.",
         because=(_UNIT,),
         caveats=(OTHER_SHAPE,),
-        advice="Check the element type of q, k and v and the alignment of the head dimension: without them CUTLASS has no Tensor Core kernel to pick.",
+        advice=(Advice("Check the element type of q, k and v and the alignment of the head dimension: without them CUTLASS has no Tensor Core "
+                "kernel to pick."),),
     ),
     "other-type": Case(
         "differs",
         "With {software}, SDPA efficient is one kernel per forward{beside}, {kernel}, but its name says {type}, where the inputs are {dtype}.",
         caveats=(OTHER_SHAPE,),
-        advice="Look for a cast in front of the call (`.float()`, autocast): the kernel computes in the type that reaches it.",
+        advice=(Advice("Look for a cast in front of the call (`.float()`, autocast): the kernel computes in the type that reaches it."),),
     ),
     "name-is-silent": not_measurable(
-        "Not measurable in full: with {software}, SDPA efficient is one kernel per forward{beside}, but its name, {kernel}, does not say {silent}."),
+        "with {software}, SDPA efficient is one kernel per forward{beside}, but its name, {kernel}, does not say {silent}.", partly=True),
     "other-dtype": not_measurable(
-        "Not measurable: the claim is about bfloat16, and this run computes in {dtype}; with {software}, SDPA efficient launches {count} per forward{beside} here."),
+        "the claim is about bfloat16, and this run computes in {dtype}; with {software}, SDPA efficient launches {count} per forward{beside} here."),
 }
 
 
 def efficient_rule(facts: RunFacts) -> Decision:
-    blocked = unread(facts, "sdpa_efficient")
-    if blocked:
-        return blocked
     variant = facts.variants["sdpa_efficient"]
     math = facts.variants.get("sdpa_math")
     args = kernel_args(facts, variant, "torch") | {"dtype": facts.workload.dtype}
@@ -101,8 +101,8 @@ FINDING = Finding(
     slug="efficient-kernel",
     title="Efficient: one kernel, read by its name",
     question="What does a whole attention look like when it is a single kernel, and what does that kernel's name tell?",
-    claims=(
-        Claim("efficient-one-kernel", "The efficient backend is one fused kernel, in bf16 on Tensor Cores.", efficient_rule, EFFICIENT_CASES),
+    questions=(
+        claim("efficient-one-kernel", "The efficient backend is one fused kernel, in bf16 on Tensor Cores.", efficient_rule, EFFICIENT_CASES, needs=(needs.lane("sdpa_efficient"),)),
     ),
     evidence=evidence,
 )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from ..analysis import published
-from ..analysis import SIX, RunFacts, VariantFacts
+from ..analysis import SIX, RunFacts, VariantFacts, published
 from ..analysis.pins import PINNED, own_op
+from ..questions.bar_charts import time_bars
+from ..questions.model import Chart, Evidence
+from ..questions.needs import refusal
 from ..saying.tables import Code, Table, columns
 from ..saying.units import Ratio, Seconds
-from ..questions.bar_charts import time_bars
-from ..questions.model import Chart, Evidence, refusal
 from .rankings import Quantity, deciding, interval, measured, quickest, time_of
 
 _CLOCKS: tuple[tuple[Quantity, str, str], ...] = (

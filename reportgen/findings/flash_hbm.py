@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from ..analysis import RunFacts
-from ..analysis.traffic import Traffic, forward_traffic, why_no_ratio
-from ..saying.units import Bytes, Count, Percent, Seconds, listed
-from ..questions.model import UNAVAILABLE, Because, Case, Claim, Decision, Finding, decide, missing_variant, not_measurable
 from ..analysis.bounds import ENOUGH, NEAR, Bound, Limit, bounds, counted_share, largest, near_the_line, requested, shares
-from ..questions.limit_words import CACHE_CASES, WORDS, in_the_cache, largest_share, percent
+from ..analysis.kernels import main_kernel
+from ..analysis.traffic import Traffic, forward_traffic, why_no_ratio
+from ..questions import needs
+from ..questions.kernel_tables import kernel_args
+from ..questions.limit_words import BEYOND_CACHE, WORDS, largest_share, percent
+from ..questions.model import Advice, Because, Case, Decision, Finding, claim, decide, not_measurable
+from ..questions.shared import OTHER_SHAPE, other_workload, software
+from ..saying.units import Bytes, Count, Percent, Seconds, listed
 from .counted_bytes import COUNTED, ON_THE_LINE, counted_args
 from .flash_hbm_evidence import evidence
-from ..analysis.kernels import main_kernel
-from ..questions.kernel_tables import kernel_args
-from ..questions.shared import NO_TRACE, OTHER_SHAPE, other_workload, software, unread
 
 HALF = 0.5
 SPILL = 0.1
@@ -20,35 +21,35 @@ SPILL = 0.1
 IMPLEMENTATION = "FlashAttention-2"
 
 FLASH_CASES: dict[str, Case] = {
-    **NO_TRACE,
+    
     "one-kernel": Case(
         "holds",
         "With {software}, SDPA flash is one kernel per forward{beside}: {kernel}, torch's build of FlashAttention-2.",
         caveats=(OTHER_SHAPE,),
-        advice="Call `scaled_dot_product_attention` without an explicit mask (`is_causal=True` instead): an `attn_mask` rules this kernel out.",
+        advice=(Advice("Call `scaled_dot_product_attention` without an explicit mask (`is_causal=True` instead): an `attn_mask` rules this "
+                "kernel out."),),
     ),
     "other-count": Case(
         "differs",
         "With {software}, SDPA flash launches {count} per forward{beside}, not one: {names}.",
         caveats=(OTHER_SHAPE,),
-        advice="Read the list above: a split along the keys adds a kernel that combines the pieces, and layout copies come from inputs that are not contiguous.",
+        advice=(Advice("Read the list above: a split along the keys adds a kernel that combines the pieces, and layout copies come from "
+                "inputs that are not contiguous."),),
     ),
     "other-implementation": Case(
         "differs",
         "With {software}, SDPA flash is one kernel per forward{beside}, but its name is that of {family}, not of torch's FlashAttention-2 build: {kernel}.",
         caveats=(OTHER_SHAPE,),
-        advice=(Because("not_cuda", "Read what is said of FlashAttention-2's tiles and registers as said of another kernel: this build of torch has {family} behind its flash backend."),
-                Because("cuda", "Check whether your code calls `activate_flash_attention_impl`, which puts another implementation behind the same op.")),
+        advice=(Advice("Read what is said of FlashAttention-2's tiles and registers as said of another kernel: this build of torch has "
+                "{family} behind its flash backend.", needs="not_cuda"),
+                Advice("Check whether your code calls `activate_flash_attention_impl`, which puts another implementation behind the same op.", needs="cuda")),
     ),
     "unknown-name": not_measurable(
-        "Not measurable in full: with {software}, SDPA flash is one kernel per forward{beside}, but its name, {kernel}, does not say which implementation it is."),
+        "with {software}, SDPA flash is one kernel per forward{beside}, but its name, {kernel}, does not say which implementation it is.", partly=True),
 }
 
 
 def flash_rule(facts: RunFacts) -> Decision:
-    blocked = unread(facts, "sdpa_flash")
-    if blocked:
-        return blocked
     variant = facts.variants["sdpa_flash"]
     args = {**kernel_args(facts, variant, "torch"), "cuda": facts.device.kind == "cuda", "not_cuda": facts.device.kind != "cuda"}
     kernel = main_kernel(variant)
@@ -72,13 +73,14 @@ _CAVEATS = (
     Because("inplace_near", "The line at {line} is a convention, and in naive in place {inplace_near} within {near} points of it: depending on their side, {inplace_between} of its GPU time is HBM-bound."),
     Because("math_near", "The line at {line} is a convention, and in SDPA math {math_near} within {near} points of it: depending on their side, {math_between} of its GPU time is HBM-bound."),
     *ON_THE_LINE)
-_SCORES_ADVICE = ("Use a fused backend wherever you can: the time that it saves is time in which the score matrix travels, so it grows with the "
-                  "square of the sequence length.")
-_NEITHER_ADVICE = ("Do not estimate this code from bandwidth alone: the table shows which activities reach no limit, and their bytes do not explain their time. "
-                   "A fused backend removes these passes whatever limits them.")
+_SCORES_ADVICE = (Advice("Use a fused backend wherever you can: the time that it saves is time in which the score matrix travels, so it grows "
+    "with the square of the sequence length."),)
+_NEITHER_ADVICE = (Advice("Do not estimate this code from bandwidth alone: the table shows which activities reach no limit, and their bytes do "
+    "not explain their time.",
+    "A fused backend removes these passes whatever limits them."),)
 
 HBM_CASES: dict[str, Case] = {
-    **NO_TRACE, **CACHE_CASES,
+    
     "dominates": Case(
         "holds",
         "HBM-bound activities take {inplace_hbm} of the GPU time of naive in place and {math_hbm} of SDPA math's, with {software}.",
@@ -103,16 +105,12 @@ HBM_CASES: dict[str, Case] = {
         "Whether HBM dominates cannot be told, with {software}: {inplace_hbm} of naive in place's GPU time and {math_hbm} of SDPA math's is HBM-bound by the bytes that the "
         "steps ask for, {inplace_counted} and {math_counted} by those that were counted.",
         because=_TIMES, caveats=_CAVEATS, advice=_NEITHER_ADVICE),
-    "no-ceilings": not_measurable("Not measurable: this run has no measured ceilings for copies and matmuls, so no activity can be called bound by either."),
     "not-modelled": not_measurable(
-        "Not measurable: {unknown_inplace} of naive in place's GPU time and {unknown_math} of SDPA math's is spent in activities whose bytes or FLOP are not known."),
+        "{unknown_inplace} of naive in place's GPU time and {unknown_math} of SDPA math's is spent in activities whose bytes or FLOP are not known."),
 }
 
 
 def hbm_rule(facts: RunFacts) -> Decision:
-    blocked = unread(facts, "naive_inplace", "sdpa_math") or in_the_cache(facts)
-    if blocked:
-        return blocked
     ceilings = facts.ceilings
     if ceilings is None or not (ceilings.copy_bytes_per_s and ceilings.matmul_flop_per_s and ceilings.fp32_flop_per_s):
         return decide("no-ceilings")
@@ -210,43 +208,43 @@ _LOWER = (Because("operands_cached", "The operands are smaller than four times t
           OTHER_SHAPE)
 
 NEVER_CASES: dict[str, Case] = {
-    **UNAVAILABLE, **CACHE_CASES,
+    
     "never-allocated": Case(
         "holds",
         "Flash holds no score matrix in memory: one forward needs at most {peak} beyond its inputs, and the score matrix alone would be {scores}, with {software}.",
         caveats=(OTHER_SHAPE, Because("uncounted", "DRAM traffic was not counted in this run ({uncounted}), so this rests on allocated memory alone.")),
-        advice="Count on memory that grows with the sequence length, not with its square: that is what makes long sequences fit."),
+        advice=(Advice("Count on memory that grows with the sequence length, not with its square: that is what makes long sequences fit."),)),
     "never-written": Case(
         "holds",
         "Flash writes no score matrix to memory: one forward needs at most {peak} beyond its inputs, and the counters see {read} read and {written} written through DRAM, "
         "{extra} more than its operands ({operands}); the score matrix alone would be {scores}, with {software}.",
         because=_WRITTEN, caveats=_LOWER,
-        advice="Count on memory and traffic that grow with the sequence length, not with its square: that is what makes long sequences fit."),
+        advice=(Advice("Count on memory and traffic that grow with the sequence length, not with its square: that is what makes long "
+                "sequences fit."),)),
     "within-operands": Case(
         "holds",
         "Flash writes no score matrix to memory: one forward needs at most {peak} beyond its inputs, and the counters see {read} read and {written} written through DRAM, "
         "no more than its operands ({operands}); the score matrix alone would be {scores}, with {software}.",
         because=_WRITTEN, caveats=_LOWER,
-        advice="Count on memory and traffic that grow with the sequence length, not with its square: that is what makes long sequences fit."),
+        advice=(Advice("Count on memory and traffic that grow with the sequence length, not with its square: that is what makes long "
+                "sequences fit."),)),
     "allocates-scores": Case(
         "differs",
         "Flash holds as much as the scores in memory: one forward needs {peak} beyond its inputs, and the score matrix is {scores}, with {software}.",
         caveats=(OTHER_SHAPE,),
-        advice="Look in the trace for a copy or a fallback beside the fused kernel: the kernel itself asks for no score matrix."),
+        advice=(Advice("Look in the trace for a copy or a fallback beside the fused kernel: the kernel itself asks for no score matrix."),)),
     "extra-traffic": Case(
         "differs",
         "Flash allocates no score matrix ({peak} beyond its inputs), but {extra} go through DRAM beyond its operands ({operands}), more than a tenth of the score "
         "bytes ({scores}), with {software}.",
         because=_WRITTEN[1:], caveats=(OTHER_SHAPE,),
-        advice="Look at registers that spill and at keys and values that are read once per block of queries: both cost traffic without any score matrix."),
-    "no-peak-memory": not_measurable("Not measurable: this run did not record the peak memory of SDPA flash ({why})."),
+        advice=(Advice("Look at registers that spill and at keys and values that are read once per block of queries: both cost traffic "
+                "without any score matrix."),)),
+    "no-peak-memory": not_measurable("this run did not record the peak memory of SDPA flash ({why})."),
 }
 
 
 def never_rule(facts: RunFacts) -> Decision:
-    blocked = missing_variant(facts, "sdpa_flash") or in_the_cache(facts)
-    if blocked:
-        return blocked
     variant, scores = facts.variants["sdpa_flash"], facts.workload.score_bytes
     if variant.peak_memory_bytes is None:
         why = "memory is measured on a GPU only" if facts.device.kind == "cpu" else "it was recorded before this was measured"
@@ -276,10 +274,10 @@ FINDING = Finding(
     slug="flash-hbm",
     title="Flash: the scores stay on the chip",
     question="What does attention spend its time on when the score matrix travels to memory and back, and what changes when it never leaves the chip?",
-    claims=(
-        Claim("flash-one-kernel", "The flash backend is one fused kernel: FlashAttention-2.", flash_rule, FLASH_CASES),
-        Claim("hbm-dominates", "Without fusion, the score matrix's round trips to HBM dominate, not the matmuls.", hbm_rule, HBM_CASES),
-        Claim("flash-never-writes-scores", "Flash keeps the scores on the chip and never writes them to HBM.", never_rule, NEVER_CASES),
+    questions=(
+        claim("flash-one-kernel", "The flash backend is one fused kernel: FlashAttention-2.", flash_rule, FLASH_CASES, needs=(needs.lane("sdpa_flash"),)),
+        claim("hbm-dominates", "Without fusion, the score matrix's round trips to HBM dominate, not the matmuls.", hbm_rule, HBM_CASES, needs=(needs.lane("naive_inplace", "sdpa_math"), BEYOND_CACHE,)),
+        claim("flash-never-writes-scores", "Flash keeps the scores on the chip and never writes them to HBM.", never_rule, NEVER_CASES, needs=(needs.ran("sdpa_flash"), BEYOND_CACHE,)),
     ),
     evidence=evidence,
 )

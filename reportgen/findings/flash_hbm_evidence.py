@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from ..analysis import RunFacts, VariantFacts
+from ..analysis.bounds import AGREEMENT, ENOUGH, Bound, Limit, bounds, limits_told, requested, shares
+from ..analysis.kernels import in_tf32
 from ..analysis.traffic import activity_dram_bytes, dram_bytes
+from ..questions.kernel_tables import parts_table
+from ..questions.limit_words import WORDS, percent, ratio_cell, ratio_notes
+from ..questions.model import Chart, Evidence
 from ..run import Ceilings
 from ..saying.tables import Table, columns
 from ..saying.units import Bytes, BytesPerSecond, FlopPerSecond, Percent, Ratio, Seconds
-from ..questions.model import Chart, Evidence
-from ..analysis.bounds import AGREEMENT, ENOUGH, Bound, Limit, bounds, limits_told, requested, shares
-from ..questions.limit_words import WORDS, percent, ratio_cell, ratio_notes
-from ..analysis.kernels import in_tf32
-from ..questions.kernel_tables import parts_table
 
 STEPWISE = ("naive_inplace", "sdpa_math")
 

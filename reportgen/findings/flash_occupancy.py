@@ -6,10 +6,11 @@ from ..analysis import FUSED, ActivityFacts, RunFacts, published
 from ..analysis.kernels import main_kernel
 from ..analysis.residency import check, opted_in
 from ..hardware.occupancy import agree
+from ..questions import needs
 from ..questions.bar_charts import number_bars
-from ..questions.model import OTHER_WORKLOAD, Because, Case, Chart, Claim, Decision, Evidence, Finding, decide, not_measurable
-from ..questions.residency import NO_ARITHMETIC, SOURCES, achieved, kernels_table, residency_args, steps_table
-from ..questions.shared import NO_TRACE, other_workload, software, unread
+from ..questions.model import Advice, Because, Case, Chart, Decision, Evidence, Finding, claim, decide, not_measurable
+from ..questions.residency import SOURCES, achieved, kernels_table, residency_args, steps_table
+from ..questions.shared import other_workload, software
 from ..saying.units import Percent, Seconds
 
 _BECAUSE = (
@@ -18,11 +19,12 @@ _BECAUSE = (
     Because("faster_than", "It is no sign of a slow kernel: flash takes {flash_time} of GPU time, and {faster_than} with a kernel at {other_occupancy} takes {other_time}."),
 )
 _CAVEATS = (Because("other_limiter", "Registers are not what limits it here, as the article says of its GPU: {other_limiter} is."),)
-_ADVICE = ("Do not tune a kernel towards occupancy. Ask first what limits its time; fewer, fatter blocks that keep their tiles in registers can be the "
-           "point of the design.")
+_ADVICE = (Advice("Do not tune a kernel towards occupancy.",
+    "Ask first what limits its time; fewer, fatter blocks that keep their tiles in registers can be the point of the "
+    "design."),)
 
 OCCUPANCY_CASES: dict[str, Case] = {
-    **NO_TRACE, **NO_ARITHMETIC, **OTHER_WORKLOAD,
+    
     "follows": Case(
         "holds",
         "Flash's occupancy follows from its launch, with {software}: {blocks} of {warps} are {value} of the {slots} that an SM has room for, and {source} shows {reading}{and_achieved}.",
@@ -35,16 +37,14 @@ OCCUPANCY_CASES: dict[str, Case] = {
         "differs",
         "Flash's occupancy does not follow from its launch, with {software}: the arithmetic gives {value}, and {source} shows {reading}.",
         because=(_BECAUSE[0],), caveats=_CAVEATS,
-        advice="Trust the tool before this page's arithmetic, and read the steps below: a limit that the trace does not record must be at work."),
+        advice=(Advice("Trust the tool before this page's arithmetic, and read the steps below: a limit that the trace does not record must "
+                "be at work."),)),
     "unchecked": not_measurable(
-        "Not measurable in full: the arithmetic gives {value} for flash, and this run has nothing to check it against ({unchecked})."),
+        "the arithmetic gives {value} for flash, and this run has nothing to check it against ({unchecked}).", partly=True),
 }
 
 
 def flash_occupancy_rule(facts: RunFacts) -> Decision:
-    blocked = unread(facts, "sdpa_flash")
-    if blocked:
-        return blocked
     kernel, claimed = main_kernel(facts.variants["sdpa_flash"]), published.of("sdpa_flash", "occupancy")
     if kernel is None or kernel.occupancy is None:
         return decide("no-arithmetic", what="SDPA flash", device=facts.device.name)
@@ -111,8 +111,8 @@ FINDING = Finding(
     slug="flash-occupancy",
     title="Flash: an odd occupancy, worked out",
     question="Why is flash's occupancy so low, and does that make it slow?",
-    claims=(
-        Claim("flash-occupancy", "Flash's occupancy follows from its registers: 2 blocks of 4 warps, about 12.5 %.", flash_occupancy_rule, OCCUPANCY_CASES),
+    questions=(
+        claim("flash-occupancy", "Flash's occupancy follows from its registers: 2 blocks of 4 warps, about 12.5 %.", flash_occupancy_rule, OCCUPANCY_CASES, needs=(needs.lane("sdpa_flash"),)),
     ),
     evidence=evidence,
 )

@@ -3,34 +3,23 @@
 from __future__ import annotations
 
 from ..analysis import ActivityFacts, RunFacts, VariantFacts
+from ..analysis.masking import copied, hidden_copies, masking_copies
 from ..numbers.statistics import MAGNITUDE_TOLERANCE, compare
+from ..questions import needs
+from ..questions.model import Advice, Because, Case, Decision, Finding, claim, decide, not_measurable
+from ..questions.needs import unmet
+from ..questions.shared import OTHER_SHAPE, other_workload, software
 from ..saying.units import Bytes, BytesPerSecond, Count, Percent, Ratio, Seconds, difference, listed, plural
-from ..questions.model import (
-    NO_GPU_LANE,
-    NOT_RECORDED,
-    UNAVAILABLE,
-    Because,
-    Case,
-    Claim,
-    Decision,
-    Finding,
-    decide,
-    missing_variant,
-    not_measurable,
-    not_recorded,
-)
 from .hidden_memcpy_evidence import evidence
 from .inplace import AUTOGRAD_CASES, BOTH, IN_PLACE, MEMORY_CASES, OPS_CASES, autograd_rule, memory_rule, ops_rule
-from ..analysis.masking import copied, hidden_copies, masking_copies
-from ..questions.shared import OTHER_SHAPE, other_workload, software, unread
 
 _MEMSETS = Because("memsets", "A memset is neither a kernel nor a copy: {memsets} stands beside them, and a count of all GPU activities includes it.")
 
 HIDDEN_CASES: dict[str, Case] = {
-    **UNAVAILABLE, **NOT_RECORDED,
+    
     "no-gpu-lane": Case(
         "not measurable",
-        "Not measurable: this run's trace has no GPU lane, so no copy can be seen or missed there.",
+        "this run's trace has no GPU lane, so no copy can be seen or missed there.",
         because=(Because("cpu_ops", "The CPU ops do show the request: {cpu_ops} under `aten::masked_fill`."),),
     ),
     "one-copy": Case(
@@ -51,24 +40,21 @@ HIDDEN_CASES: dict[str, Case] = {
         "differs",
         "With {software}, `masked_fill` adds no device copy: no activity lies under `masked_fill` → `clone` → `copy_`.",
         caveats=(_MEMSETS, OTHER_SHAPE),
-        advice="Look in the trace at what stands under `aten::masked_fill` here before rewriting it in place.",
+        advice=(Advice("Look in the trace at what stands under `aten::masked_fill` here before rewriting it in place."),),
     ),
     "copy-in-both": Case(
         "differs",
         "With {software}, the masking step copies on the GPU in both variants ({name} in naive), so writing in place removes nothing.",
         caveats=(_MEMSETS, OTHER_SHAPE),
-        advice="Find the op above the copy that is left: a mask or a score tensor that is not contiguous is copied too.",
+        advice=(Advice("Find the op above the copy that is left: a mask or a score tensor that is not contiguous is copied too."),),
     ),
 }
 
 
 def hidden_rule(facts: RunFacts) -> Decision:
-    missing = missing_variant(facts, *BOTH)
-    if missing:
-        return missing
     if not facts.has_gpu_lane:
         return decide("no-gpu-lane", cpu_ops=_cpu_ops(facts.variants["naive"]))
-    blocked = unread(facts, *BOTH)
+    blocked = unmet(facts, needs.lane(*BOTH))
     if blocked:
         return blocked
     naive, inplace = (facts.variants[name] for name in BOTH)
@@ -97,8 +83,8 @@ def _cpu_ops(variant: VariantFacts) -> str | None:
 
 
 REMOVES_CASES: dict[str, Case] = {
-    **UNAVAILABLE, **NO_GPU_LANE, **NOT_RECORDED,
-    "no-copy": not_measurable("Not measurable: naive shows no copy under `masked_fill` here, so there is none that in place could remove."),
+    
+    "no-copy": not_measurable("naive shows no copy under `masked_fill` here, so there is none that in place could remove."),
     "removed-and-faster": Case(
         "holds",
         "In place the copy is gone, and a forward takes {saving} less GPU time: {inplace} instead of {naive} ({ratio}, all seven processes agree).",
@@ -117,24 +103,19 @@ REMOVES_CASES: dict[str, Case] = {
         "differs",
         "In place the copy is gone, and yet a forward takes longer: {inplace} against {naive} ({ratio}).",
         caveats=(OTHER_SHAPE,),
-        advice="Compare the masking kernels of both variants in their traces: the one that works in place may have become slower.",
+        advice=(Advice("Compare the masking kernels of both variants in their traces: the one that works in place may have become slower."),),
     ),
     "copy-stays": Case(
         "differs",
         "In place a copy is still there under the masking step; GPU time is {inplace} against {naive}.",
         caveats=(OTHER_SHAPE,),
-        advice="Find the op above the copy that is left: a mask or a score tensor that is not contiguous is copied too.",
+        advice=(Advice("Find the op above the copy that is left: a mask or a score tensor that is not contiguous is copied too."),),
     ),
 }
 
 
 def removes_rule(facts: RunFacts) -> Decision:
-    blocked = unread(facts, *BOTH)
-    if blocked:
-        return blocked
     naive, inplace = (facts.variants[name] for name in BOTH)
-    if naive.gpu_time is None or inplace.gpu_time is None:
-        return not_recorded(facts, "GPU time")
     copies = hidden_copies(naive)
     if not copies:
         return decide("no-copy")
@@ -167,12 +148,12 @@ FINDING = Finding(
     slug="hidden-memcpy",
     title="The hidden Memcpy",
     question="You wrote five operations. How many does the GPU run, and who asked for the others?",
-    claims=(
-        Claim("memcpy-hidden", "Out-of-place `masked_fill` adds one device-to-device copy that nobody wrote.", hidden_rule, HIDDEN_CASES),
-        Claim("memcpy-inplace-removes", "`masked_fill_` removes the copy and saves its time.", removes_rule, REMOVES_CASES),
-        Claim("inplace-fewer-cpu-ops", "The masking step dispatches fewer CPU ops in place.", ops_rule, OPS_CASES),
-        Claim("inplace-autograd", "In place is safe without autograd; with autograd it may break the backward pass.", autograd_rule, AUTOGRAD_CASES),
-        Claim("inplace-memory", "In place also saves memory.", memory_rule, MEMORY_CASES),
+    questions=(
+        claim("memcpy-hidden", "Out-of-place `masked_fill` adds one device-to-device copy that nobody wrote.", hidden_rule, HIDDEN_CASES, needs=(needs.ran(*BOTH),)),
+        claim("memcpy-inplace-removes", "`masked_fill_` removes the copy and saves its time.", removes_rule, REMOVES_CASES, needs=(needs.lane(*BOTH), needs.timed("gpu_time", *BOTH),)),
+        claim("inplace-fewer-cpu-ops", "The masking step dispatches fewer CPU ops in place.", ops_rule, OPS_CASES, needs=(needs.ops(*BOTH),)),
+        claim("inplace-autograd", "In place is safe without autograd; with autograd it may break the backward pass.", autograd_rule, AUTOGRAD_CASES, needs=(needs.ran(*BOTH),)),
+        claim("inplace-memory", "In place also saves memory.", memory_rule, MEMORY_CASES, needs=(needs.ran(*BOTH),)),
     ),
     evidence=evidence,
 )

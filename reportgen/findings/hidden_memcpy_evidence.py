@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from ..analysis import published
-from ..analysis import RunFacts, VariantFacts
+from ..analysis import RunFacts, VariantFacts, published
+from ..analysis.masking import copied, hidden_copies, mask_ops, masking
+from ..questions.bar_charts import time_bars
+from ..questions.model import Chart, Evidence
+from ..questions.steps import stacked_roles
 from ..run import Autograd
 from ..saying.tables import Code, Table, columns
 from ..saying.units import Bytes, BytesPerSecond, Count, Percent, Seconds, difference
-from ..questions.bar_charts import time_bars
-from ..questions.model import Chart, Evidence
-from ..analysis.masking import copied, hidden_copies, mask_ops, masking
-from ..questions.steps import stacked_roles
 
 BOTH = ("naive", "naive_inplace")
 

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 from ..analysis import RunFacts
-from ..saying.units import Bytes, Count, Seconds, listed, plural
-from ..questions.model import NOT_RECORDED, UNAVAILABLE, Because, Case, Decision, decide, missing_variant, not_measurable, not_recorded
 from ..analysis.masking import mask_ops
+from ..questions import needs
+from ..questions.model import Advice, Because, Case, Decision, decide, not_measurable
 from ..questions.shared import OTHER_SHAPE, other_workload, software
+from ..saying.units import Bytes, Count, Seconds, listed, plural
 
 BOTH = ("naive", "naive_inplace")
-IN_PLACE = ("Where no gradient is needed (`torch.inference_mode()`, `torch.no_grad()`), write `scores.masked_fill_(mask, float(\"-inf\"))`. "
-             "A fused SDPA backend goes further: it has no masking step at all.")
+IN_PLACE = (Advice("Where no gradient is needed (`torch.inference_mode()`, `torch.no_grad()`), write `scores.masked_fill_(mask, "
+    "float(\"-inf\"))`.",
+    "A fused SDPA backend goes further: it has no masking step at all."),)
 
 OPS_CASES: dict[str, Case] = {
-    **UNAVAILABLE, **NOT_RECORDED,
-    "no-mask-step": not_measurable("Not measurable: the trace of {missing} shows no `masked_fill` op, so there is no masking step to count."),
+    
+    "no-mask-step": not_measurable("the trace of {missing} shows no `masked_fill` op, so there is no masking step to count."),
     "fewer": Case(
         "holds",
         "With {software}, the masking step dispatches {inplace} in place instead of {naive}.",
         because=(Because("gone", "In place these fall away: {gone}."),
                  Because("profiled", "Under the profiler the step takes {profiled_inplace} instead of {profiled} on the CPU; the profiler itself is part of both.")),
         caveats=(OTHER_SHAPE,),
-        advice="Where the GPU waits for the CPU (small batches, short sequences), fewer dispatched ops shorten every forward; where it does not, they are free.",
+        advice=(Advice("Where the GPU waits for the CPU (small batches, short sequences), fewer dispatched ops shorten every forward; where "
+                "it does not, they are free."),),
     ),
     "same": Case("differs", "With {software}, the masking step dispatches as much in place as out of place: {inplace}.", caveats=(OTHER_SHAPE,)),
     "more": Case("differs", "With {software}, the masking step dispatches more in place: {inplace} instead of {naive}.", caveats=(OTHER_SHAPE,)),
@@ -29,12 +32,7 @@ OPS_CASES: dict[str, Case] = {
 
 
 def ops_rule(facts: RunFacts) -> Decision:
-    missing = missing_variant(facts, *BOTH)
-    if missing:
-        return missing
     for name in BOTH:
-        if not facts.variants[name].ops:
-            return not_recorded(facts, "the CPU side of this variant's trace")
         if not mask_ops(facts.variants[name]):
             return decide("no-mask-step", missing=facts.variants[name].title)
     naive, inplace = (mask_ops(facts.variants[name]) for name in BOTH)
@@ -48,43 +46,43 @@ def ops_rule(facts: RunFacts) -> Decision:
 
 
 AUTOGRAD_CASES: dict[str, Case] = {
-    **UNAVAILABLE, **NOT_RECORDED,
-    "probe-failed": not_measurable("Not measurable: the gradients could not be taken here ({reason})."),
+    
+    "probe-failed": not_measurable("the gradients could not be taken here ({reason})."),
     "fine-here": Case(
         "holds",
         "With {software}, masking in place is safe in this graph even with autograd: backward runs, and the gradients equal naive's. Elsewhere it may break; of a minimal graph torch says {message}.",
         because=(Because("safe", "Multiplying by a constant does not keep its result for the backward pass, so overwriting that result hurts nobody. `exp` keeps its result, so there autograd refuses."),),
         caveats=(OTHER_SHAPE,),
-        advice="In training code, ask what the op before keeps: overwrite only what nobody keeps. Autograd's version counter then refuses rather than computing a wrong gradient: for tensors that autograd saved, and not for changes through `.data`.",
+        advice=(Advice("In training code, ask what the op before keeps: overwrite only what nobody keeps.",
+                "Autograd's version counter then refuses rather than computing a wrong gradient: for tensors that autograd saved, and "
+                "not for changes through `.data`."),),
     ),
     "refused-here": Case(
         "holds",
         "With {software}, autograd refuses to go backward through the in-place mask in this very graph: {reason}",
         caveats=(OTHER_SHAPE,),
-        advice="Keep `masked_fill` in training code, and `masked_fill_` for inference.",
+        advice=(Advice("Keep `masked_fill` in training code, and `masked_fill_` for inference."),),
     ),
     "gradients-differ": Case(
         "holds",
         "With {software}, backward runs through the in-place mask, but its gradients differ from naive's (relative difference {difference}).",
         caveats=(OTHER_SHAPE,),
-        advice="Keep `masked_fill` in training code. A silent difference is worse than a refusal: report it to torch with this graph.",
+        advice=(Advice("Keep `masked_fill` in training code.",
+                "A silent difference is worse than a refusal: report it to torch with this graph."),),
     ),
     "never-refused": Case(
         "differs",
         "With {software}, nothing breaks: backward through the in-place mask gives naive's gradients, and the minimal graph that should be refused runs as well.",
         caveats=(OTHER_SHAPE,),
-        advice="Check the gradients of your own graph (`torch.autograd.gradcheck`) before trusting this.",
+        advice=(Advice("Check the gradients of your own graph (`torch.autograd.gradcheck`) before trusting this."),),
     ),
 }
 
 
 def autograd_rule(facts: RunFacts) -> Decision:
-    missing = missing_variant(facts, *BOTH)
-    if missing:
-        return missing
     probe = facts.probes.autograd
     if probe is None:
-        return not_recorded(facts, "the gradient of both variants")
+        return needs.older(facts, "the gradient of both variants")
     args = {"software": software(facts, "torch"), "other_workload": other_workload(facts)}
     if probe.inplace_backward == "refused":
         return decide("refused-here", **args, reason=probe.reason)
@@ -94,7 +92,7 @@ def autograd_rule(facts: RunFacts) -> Decision:
         return decide("gradients-differ", **args, difference=probe.relative_difference)
     minimal = probe.minimal_refusal
     if minimal is None:
-        return not_recorded(facts, "a graph that autograd refuses")
+        return needs.older(facts, "a graph that autograd refuses")
     if not minimal.refused:
         return decide("never-refused", **args)
     return decide("fine-here", **args, message=_first_sentence(minimal.message or ""), safe=True)
@@ -105,8 +103,8 @@ def _first_sentence(message: str) -> str:
 
 
 MEMORY_CASES: dict[str, Case] = {
-    **UNAVAILABLE, **NOT_RECORDED,
-    "not-counted": not_measurable("Not measurable: torch counts no peak memory on this device."),
+    
+    "not-counted": not_measurable("torch counts no peak memory on this device."),
     "smaller": Case(
         "holds",
         "In place, one forward needs {inplace} above its inputs at the peak instead of {naive}: {saving} less.",
@@ -119,8 +117,9 @@ MEMORY_CASES: dict[str, Case] = {
         because=(Because("matrices", "That is {matrices} of {score} and the output of {output}, to within 1 %: what the last matmul holds while the name `scores` still refers to the masked scores, "
                                      "beside the weights. Masking is not where the peak is, so lowering it there changes nothing."),),
         caveats=(OTHER_SHAPE,),
-        advice=(Because("matrices", "Let go of the scores before the last matmul first: `del scores`, or give the weights the same name."),
-                Because("score", "Every step that holds two score matrices must go, softmax included: a fused backend does that, it never stores the scores.")),
+        advice=(Advice("Let go of the scores before the last matmul first: `del scores`, or give the weights the same name.", needs="matrices"),
+                Advice("Every step that holds two score matrices must go, softmax included: a fused backend does that, it never stores the "
+                "scores.", needs="score")),
     ),
     "larger": Case(
         "differs",
@@ -133,12 +132,9 @@ SAME_PEAK = 0.01
 
 
 def memory_rule(facts: RunFacts) -> Decision:
-    missing = missing_variant(facts, *BOTH)
-    if missing:
-        return missing
     naive, inplace = (facts.variants[name].peak_memory_bytes for name in BOTH)
     if naive is None or inplace is None:
-        return decide("not-counted") if facts.device.kind == "cpu" else not_recorded(facts, "peak memory")
+        return decide("not-counted") if facts.device.kind == "cpu" else needs.older(facts, "peak memory")
     score, output = facts.workload.score_bytes, facts.workload.operand_bytes // 4
     # two score matrices alone must not fit as well, or the output's share could not be told
     last_matmul = abs(naive - 2 * score - output) <= SAME_PEAK * naive < abs(naive - 2 * score)

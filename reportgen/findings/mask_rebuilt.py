@@ -8,28 +8,16 @@ from ..analysis import ActivityFacts, RunFacts, VariantFacts
 from ..analysis.mask_building import mask_building
 from ..analysis.patterns.rebuilt_mask import STEPS, Step
 from ..analysis.softmax import SAFE_OP
-from ..saying.tables import Code, Table, columns
-from ..saying.units import Bytes, Count, Percent, Seconds, listed, plural
-from ..questions.model import (
-    NOT_RECORDED,
-    UNAVAILABLE,
-    Because,
-    Case,
-    Chart,
-    Claim,
-    Decision,
-    Evidence,
-    Finding,
-    decide,
-    missing_variant,
-    not_measurable,
-    not_recorded,
-)
+from ..questions import needs
+from ..questions.model import Advice, Because, Case, Chart, Decision, Evidence, Finding, claim, decide, not_measurable
 from ..questions.shared import OTHER_SHAPE, other_workload, software
 from ..questions.steps import total
+from ..saying.tables import Code, Table, columns
+from ..saying.units import Bytes, Count, Percent, Seconds, listed, plural
 
-_ADVICE = ("Use `is_causal=True` with a fused backend, which compares indices inside the kernel and builds no mask at all. "
-           "Only if you are bound to math, build the mask once, keep it as a buffer of your module, and hand it over: an explicit mask rules flash out on a GPU.")
+_ADVICE = (Advice("Use `is_causal=True` with a fused backend, which compares indices inside the kernel and builds no mask at all.",
+    "Only if you are bound to math, build the mask once, keep it as a buffer of your module, and hand it over: an explicit "
+    "mask rules flash out on a GPU."),)
 _APPLY = (Because("cheap", "Building is not the expensive part: adding the mask to the scores (`aten::add_`) passes once over the whole score matrix and takes {apply_time}."),
           Because("dear", "Adding the mask to the scores (`aten::add_`) passes once over the whole score matrix and takes {apply_time}."))
 CHEAP = 5
@@ -38,7 +26,7 @@ CHEAP = 5
 _UNFILLED = Because("unfilled", "{unfilled} writes its value itself here; no `aten::fill_` is dispatched under it.")
 
 REBUILT_CASES: dict[str, Case] = {
-    **UNAVAILABLE, **NOT_RECORDED,
+    
     "rebuilt": Case(
         "holds",
         "With {software}, math builds the causal mask anew in every recorded forward: {parts}; {count} and {time} of {whole} GPU time ({share}).",
@@ -63,20 +51,15 @@ REBUILT_CASES: dict[str, Case] = {
         "differs",
         "With {software}, math builds no mask: none of {missing_parts} stands in its forward.",
         caveats=(OTHER_SHAPE,),
-        advice="Nothing to do here; look at the trace again after an update of torch.",
+        advice=(Advice("Nothing to do here; look at the trace again after an update of torch."),),
     ),
     "forwards-differ": not_measurable(
-        "Not measurable: {odd} of the recorded ones ran other activities than the rest, so nothing can be said of every forward."),
+        "{odd} of the recorded ones ran other activities than the rest, so nothing can be said of every forward."),
 }
 
 
 def rebuilt_rule(facts: RunFacts) -> Decision:
-    missing = missing_variant(facts, "sdpa_math")
-    if missing:
-        return missing
     math = facts.variants["sdpa_math"]
-    if not math.ops:
-        return not_recorded(facts, "the CPU side of this variant's trace")
     if math.integrity and math.integrity.differing:
         return decide("forwards-differ", odd=plural(len(math.integrity.differing), "forward"))
     mask, whole = mask_building(math), total(math.activities)
@@ -137,8 +120,8 @@ FINDING = Finding(
     slug="mask-rebuilt",
     title="The flag that builds a mask",
     question="`is_causal=True` looks like a switch. What does the math backend do with it on each call?",
-    claims=(
-        Claim("math-mask-rebuilt", "With `is_causal=True`, math builds the mask anew on every forward.", rebuilt_rule, REBUILT_CASES),
+    questions=(
+        claim("math-mask-rebuilt", "With `is_causal=True`, math builds the mask anew on every forward.", rebuilt_rule, REBUILT_CASES, needs=(needs.ops("sdpa_math"),)),
     ),
     evidence=evidence,
 )

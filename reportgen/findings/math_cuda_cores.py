@@ -3,34 +3,21 @@
 from __future__ import annotations
 
 from ..analysis import ActivityFacts, RunFacts, VariantFacts
-from ..analysis.traffic import activity_traffic, forward_traffic
-from ..analysis.upcast import casts, input_casts
-from ..saying.tables import Code, Table, code, columns
-from ..saying.units import Bytes, Count, Flop, FlopPerSecond, Percent, Ratio, Seconds, listed, plural
-from ..questions.model import (
-    NOT_RECORDED,
-    UNAVAILABLE,
-    Because,
-    Case,
-    Chart,
-    Claim,
-    Decision,
-    Evidence,
-    Finding,
-    decide,
-    missing_variant,
-    not_measurable,
-    not_recorded,
-)
 from ..analysis.bounds import matmul_ceilings
 from ..analysis.kernels import matmuls, tensor_cores, tf32_setting
-from ..questions.shared import NO_TRACE, OTHER_SHAPE, matrix_unit, other_workload, software, unread
+from ..analysis.traffic import activity_traffic, forward_traffic
+from ..analysis.upcast import casts, input_casts
+from ..questions import needs
+from ..questions.model import Advice, Because, Case, Chart, Decision, Evidence, Finding, claim, decide, not_measurable
+from ..questions.shared import OTHER_SHAPE, matrix_unit, other_workload, software
 from ..questions.steps import share, total
+from ..saying.tables import Code, Table, code, columns
+from ..saying.units import Bytes, Count, Flop, FlopPerSecond, Percent, Ratio, Seconds, listed, plural
 
 PAIR = ("naive_inplace", "sdpa_math")
 
-_ADVICE = ("Look for `sgemm`, `simt` or `ffma` in the matmul's kernel name: that is FP32 arithmetic outside the Tensor Cores. "
-           "In your own code, keep q, k and v in 16 bits; in SDPA, use a fused backend.")
+_ADVICE = (Advice("Look for `sgemm`, `simt` or `ffma` in the matmul's kernel name: that is FP32 arithmetic outside the Tensor Cores.",
+    "In your own code, keep q, k and v in 16 bits; in SDPA, use a fused backend."),)
 _WHY = (
     Because("math_why", "Math, by the names {math_kernels}: {math_why}."),
     Because("math_counted", "Math, counted by the hardware: {math_counted} on Tensor Cores."),
@@ -39,10 +26,10 @@ _WHY = (
     Because("exact", "That is {exact} for each of the naive matmuls, 2·B·H·S²·D to the last operation."),
 )
 
-OTHER_DTYPE = {"other-dtype": not_measurable("Not measurable: the claim is about bfloat16, and this run computes in {dtype}.")}
+OTHER_DTYPE = {"other-dtype": not_measurable("the claim is about bfloat16, and this run computes in {dtype}.")}
 
 CORES_CASES: dict[str, Case] = {
-    **NO_TRACE, **OTHER_DTYPE,
+    
     "as-said": Case(
         "holds",
         "With {software}, math's matmuls run in FP32 without Tensor Cores ({math_kernels}), the naive ones in {dtype} on Tensor Cores ({naive_kernels}).",
@@ -55,7 +42,7 @@ CORES_CASES: dict[str, Case] = {
         "With {software}, math's matmuls do run on Tensor Cores: {math_kernels}.",
         because=(*_WHY, Because("tf32", "FP32 matmuls are allowed to use TF32 in this run (`float32_matmul_precision` is `{tf32}`).")),
         caveats=(OTHER_SHAPE,),
-        advice="Record the TF32 setting with every math timing: it decides which unit the matmuls use.",
+        advice=(Advice("Record the TF32 setting with every math timing: it decides which unit the matmuls use."),),
     ),
     "math-not-fp32": Case(
         "differs",
@@ -69,26 +56,22 @@ CORES_CASES: dict[str, Case] = {
         "With {software}, the naive matmuls run without Tensor Cores too: {naive_kernels}; math's do as the article says ({math_kernels}).",
         because=_WHY,
         caveats=(OTHER_SHAPE,),
-        advice="Check shape and alignment of q, k and v (multiples of 8 in 16 bits): without them the library has no Tensor Core kernel to pick.",
+        advice=(Advice("Check shape and alignment of q, k and v (multiples of 8 in 16 bits): without them the library has no Tensor Core "
+                "kernel to pick."),),
     ),
     "the-other-way-round": Case(
         "differs",
         "With {software}, it is the other way round: math's matmuls run on Tensor Cores ({math_kernels}), the naive ones do not ({naive_kernels}).",
         because=_WHY,
         caveats=(OTHER_SHAPE,),
-        advice="Record the TF32 setting with every math timing: it decides which unit the matmuls use.",
+        advice=(Advice("Record the TF32 setting with every math timing: it decides which unit the matmuls use."),),
     ),
-    "no-matmul": not_measurable("Not measurable: the trace of {missing} shows no matmul."),
-    "unknown": not_measurable("Not measurable: nothing tells whether {unknown} uses {unit}: its name does not say, and no counters were recorded."),
+    "no-matmul": not_measurable("the trace of {missing} shows no matmul."),
+    "unknown": not_measurable("nothing tells whether {unknown} uses {unit}: its name does not say, and no counters were recorded."),
 }
 
 
 def cores_rule(facts: RunFacts) -> Decision:
-    blocked = unread(facts, *PAIR)
-    if blocked:
-        return blocked
-    if facts.workload.dtype != "bfloat16":
-        return decide("other-dtype", dtype=facts.workload.dtype)
     found = {name: matmuls(facts.variants[name]) for name in PAIR}
     for name in PAIR:
         if not found[name]:
@@ -135,7 +118,7 @@ def _exact(facts: RunFacts, kernels: tuple[ActivityFacts, ...]) -> Flop | None:
 
 
 UPCAST_CASES: dict[str, Case] = {
-    **UNAVAILABLE, **NOT_RECORDED, **OTHER_DTYPE,
+    
     "upcast": Case(
         "holds",
         "With {software}, math casts its inputs from {dtype} up to FP32 before it computes: {casts} per forward, each from {narrow} to {wide}.",
@@ -147,27 +130,21 @@ UPCAST_CASES: dict[str, Case] = {
             Because("whole_math", "Counted over the whole forward, {whole_math} cross DRAM in math and {whole_naive} in naive in place."),
         ),
         caveats=(Because("no_lane", "Without a GPU lane the casts are seen as CPU ops only; their time is not."), OTHER_SHAPE),
-        advice="`torch.backends.cuda.allow_fp16_bf16_reduction_math_sdp(True)` keeps math in 16 bits: time it and check it. A fused backend needs no such choice, it accumulates in FP32 on the chip.",
+        advice=(Advice("`torch.backends.cuda.allow_fp16_bf16_reduction_math_sdp(True)` keeps math in 16 bits: time it and check it.",
+                "A fused backend needs no such choice, it accumulates in FP32 on the chip."),),
     ),
     "no-upcast": Case(
         "differs",
         "With {software}, math computes in {dtype} as it comes: no cast stands before its first matmul.",
         because=(Because("reduced", "`allow_fp16_bf16_reduction_math_sdp` is on in this run."),),
         caveats=(OTHER_SHAPE,),
-        advice="Do not take this math for an FP32 reference: it rounds to 16 bits between its steps.",
+        advice=(Advice("Do not take this math for an FP32 reference: it rounds to 16 bits between its steps."),),
     ),
 }
 
 
 def upcast_rule(facts: RunFacts) -> Decision:
-    missing = missing_variant(facts, "sdpa_math")
-    if missing:
-        return missing
-    if facts.workload.dtype != "bfloat16":
-        return decide("other-dtype", dtype=facts.workload.dtype)
     math = facts.variants["sdpa_math"]
-    if not math.ops:
-        return not_recorded(facts, "the CPU side of this variant's trace")
     args = {"software": software(facts, "torch"), "dtype": facts.workload.dtype, "other_workload": other_workload(facts)}
     count = input_casts(math)
     if not count:
@@ -248,9 +225,9 @@ FINDING = Finding(
     slug="math-cuda-cores",
     title="The same matmul on another unit",
     question="Both variants multiply the same matrices. Do they do it on the same unit, and in the same type?",
-    claims=(
-        Claim("math-no-tensor-cores", "Math's matmuls run in FP32 on CUDA cores, the naive ones in bf16 on Tensor Cores.", cores_rule, CORES_CASES),
-        Claim("math-upcast", "Math casts bf16 up to FP32 and so doubles the bytes.", upcast_rule, UPCAST_CASES),
+    questions=(
+        claim("math-no-tensor-cores", "Math's matmuls run in FP32 on CUDA cores, the naive ones in bf16 on Tensor Cores.", cores_rule, CORES_CASES, needs=(needs.lane(*PAIR), needs.bfloat16(),)),
+        claim("math-upcast", "Math casts bf16 up to FP32 and so doubles the bytes.", upcast_rule, UPCAST_CASES, needs=(needs.ops("sdpa_math"), needs.bfloat16(),)),
     ),
     evidence=evidence,
 )

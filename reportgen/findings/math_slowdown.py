@@ -2,46 +2,32 @@
 
 from __future__ import annotations
 
-from ..analysis import published
-from ..analysis import RunFacts, VariantFacts
+from ..analysis import RunFacts, VariantFacts, published
+from ..analysis.kernels import tf32_setting
+from ..analysis.softmax import calls_safe
 from ..numbers.statistics import Estimate, compare, magnitude
+from ..questions import needs
+from ..questions.bar_charts import time_bars
+from ..questions.kernel_tables import beside
+from ..questions.model import Advice, Because, Case, Decision, Evidence, Finding, claim, decide
+from ..questions.shared import OTHER_SHAPE, other_workload, software
+from ..questions.steps import share, stacked_roles, steps_table, total
 from ..saying.tables import Table, columns
 from ..saying.units import Count, Percent, Ratio, Seconds, listed, plural
-from ..questions.bar_charts import time_bars
-from ..questions.model import (
-    NOT_RECORDED,
-    OTHER_WORKLOAD,
-    UNAVAILABLE,
-    Because,
-    Case,
-    Claim,
-    Decision,
-    Evidence,
-    Finding,
-    decide,
-    missing_variant,
-    not_measurable,
-    not_recorded,
-)
-from ..analysis.softmax import calls_safe
-from ..analysis.kernels import tf32_setting
-from ..questions.kernel_tables import beside
-from ..questions.shared import NO_TRACE, OTHER_SHAPE, other_workload, software, unread
-from ..questions.steps import share, stacked_roles, steps_table, total
 
 PAIR = ("naive_inplace", "sdpa_math")
 PUBLISHED_RATIO = f"{published.load()['math_slowdown']}×"
 """As the article prints it: a digit more would be one that nobody measured."""
 
-_FALLBACK = ("If `aten::_scaled_dot_product_attention_math` stands in your trace, pin a fused backend with `sdpa_kernel(...)` once: "
-             "torch then says why it refuses (a mask, a dtype, a head dimension), and that is what to change.")
+_FALLBACK = (Advice("If `aten::_scaled_dot_product_attention_math` stands in your trace, pin a fused backend with `sdpa_kernel(...)` once: "
+    "torch then says why it refuses (a mask, a dtype, a head dimension), and that is what to change."),)
 
 _TF32 = Because("tf32", "FP32 matmuls may use TF32 in this run (`float32_matmul_precision` is `{tf32}`), which torch does not allow by default; the article's ran in FP32 on CUDA cores.")
 _MOVED = (Because("math_change", "The article's run differs from this one in device and software at once, so nothing here says which of the two moved the ratio."),
           Because("math_change", "The article's times are averages under the profiler, these are medians of graph replays without it."), _TF32)
 
 SLOWER_CASES: dict[str, Case] = {
-    **UNAVAILABLE, **NOT_RECORDED,
+    
     "slower": Case(
         "holds",
         "SDPA math is slower than naive in place: {math} against {inplace} of {quantity} per forward, {ratio} as long ({low} to {high}; {software}).",
@@ -56,7 +42,7 @@ SLOWER_CASES: dict[str, Case] = {
         "differs",
         "SDPA math is faster than naive in place: {math} against {inplace} of {quantity} per forward, {ratio} as long ({low} to {high}; {software}).",
         caveats=(Because("wall", "There is no GPU time on this device, so the wall time of eager forwards decides."), OTHER_SHAPE),
-        advice="Do not take this over to another device unmeasured: math is written to be right on any input, not to be fast.",
+        advice=(Advice("Do not take this over to another device unmeasured: math is written to be right on any input, not to be fast."),),
     ),
     "tie": Case(
         "within noise",
@@ -68,14 +54,11 @@ SLOWER_CASES: dict[str, Case] = {
 
 
 def slower_rule(facts: RunFacts) -> Decision:
-    missing = missing_variant(facts, *PAIR)
-    if missing:
-        return missing
     inplace, math = (facts.variants[name] for name in PAIR)
     quantity = "wall_time" if facts.device.kind == "cpu" else "gpu_time"
     first, second = inplace.time(quantity), math.time(quantity)
     if first is None or second is None:
-        return not_recorded(facts, quantity.replace("_", " ").replace("gpu", "GPU"))
+        return needs.older(facts, quantity.replace("_", " ").replace("gpu", "GPU"))
     found = compare(first, second, facts.floor_of(quantity, *PAIR))
     ratio = _ratio(second, first)
     return decide(
@@ -105,7 +88,7 @@ def _parts(inplace: VariantFacts, math: VariantFacts) -> dict[str, object]:
 
 
 RATIO_CASES: dict[str, Case] = {
-    **UNAVAILABLE, **NOT_RECORDED, **OTHER_WORKLOAD,
+    
     "as-published": Case(
         "holds",
         "Math takes {ratio} the GPU time of naive in place ({low} to {high}), which is about the article's {published} ({software}).",
@@ -116,33 +99,25 @@ RATIO_CASES: dict[str, Case] = {
         "Math takes {ratio} the GPU time of naive in place here ({low} to {high}), less than the article's {published} ({software}).",
         because=(Because("math_change", "Against the article's times, naive in place takes {inplace_change} and math {math_change}; the second is the smaller, and so is their ratio."),),
         caveats=_MOVED,
-        advice="Quote a slowdown with its device and its torch, or measure it: this ratio is a property of both.",
+        advice=(Advice("Quote a slowdown with its device and its torch, or measure it: this ratio is a property of both."),),
     ),
     "larger": Case(
         "differs",
         "Math takes {ratio} the GPU time of naive in place here ({low} to {high}), more than the article's {published} ({software}).",
         because=(Because("math_change", "Against the article's times, naive in place takes {inplace_change} and math {math_change}; the second is the larger, and so is their ratio."),),
         caveats=_MOVED,
-        advice="Quote a slowdown with its device and its torch, or measure it: this ratio is a property of both.",
+        advice=(Advice("Quote a slowdown with its device and its torch, or measure it: this ratio is a property of both."),),
     ),
     "straddles": Case(
         "within noise",
         "Math takes {ratio} the GPU time of naive in place, but the processes ({low} to {high}) lie on both sides of the border at ±15 % of the article's {published} ({software}).",
         advice=_FALLBACK,
     ),
-    "no-gpu-time": not_measurable("Not measurable: the published ratio is one of GPU times, and this device has none."),
 }
 
 
 def ratio_rule(facts: RunFacts) -> Decision:
-    missing = missing_variant(facts, *PAIR)
-    if missing:
-        return missing
-    if not published.same_workload(facts):
-        return decide("other-workload", workload=facts.workload.describe())
     inplace, math = (facts.variants[name].gpu_time for name in PAIR)
-    if inplace is None or math is None:
-        return decide("no-gpu-time") if facts.device.kind == "cpu" else not_recorded(facts, "GPU time")
     ratio, value = _ratio(math, inplace), published.load()["math_slowdown"]
     verdict = magnitude(ratio, value)
     case = {"holds": "as-published", "straddles": "straddles"}.get(verdict) or ("smaller" if ratio.median < value else "larger")
@@ -151,10 +126,11 @@ def ratio_rule(facts: RunFacts) -> Decision:
                   software=software(facts, "torch", "cublas"), inplace_change=changes[0], math_change=changes[1], tf32=tf32_setting(facts))
 
 
-_LIST = "Count kernels from the list, not from a total: copies and memsets are other kinds, and activities of the warm-up leak into a window that nobody synchronised."
+_LIST = (Advice("Count kernels from the list, not from a total: copies and memsets are other kinds, and activities of the warm-up leak "
+    "into a window that nobody synchronised."),)
 
 COUNT_CASES: dict[str, Case] = {
-    **NO_TRACE,
+    
     "both-as-published": Case(
         "holds",
         "With {software}, math launches {math}{math_beside} and naive in place {inplace}{beside}, as in the article.",
@@ -189,9 +165,6 @@ COUNT_CASES: dict[str, Case] = {
 
 
 def count_rule(facts: RunFacts) -> Decision:
-    blocked = unread(facts, *PAIR)
-    if blocked:
-        return blocked
     inplace, math = (facts.variants[name] for name in PAIR)
     said = [published.of(name, "kernels") for name in PAIR]
     right = (inplace.kernels == said[0], math.kernels == said[1])
@@ -239,10 +212,10 @@ FINDING = Finding(
     slug="math-slowdown",
     title="The math backend's price",
     question="One line of `scaled_dot_product_attention` replaces five of yours. Why can it be slower?",
-    claims=(
-        Claim("math-slower", "SDPA math is slower than the naive forward in place.", slower_rule, SLOWER_CASES),
-        Claim("math-3.7x", f"SDPA math takes about {PUBLISHED_RATIO} as long as the naive forward in place.", ratio_rule, RATIO_CASES),
-        Claim("math-20-kernels", f"SDPA math launches {published.of('sdpa_math', 'kernels')} kernels, the naive forward in place {published.of('naive_inplace', 'kernels')}.", count_rule, COUNT_CASES),
+    questions=(
+        claim("math-slower", "SDPA math is slower than the naive forward in place.", slower_rule, SLOWER_CASES, needs=(needs.ran(*PAIR),)),
+        claim("math-3.7x", f"SDPA math takes about {PUBLISHED_RATIO} as long as the naive forward in place.", ratio_rule, RATIO_CASES, needs=(needs.article_workload(), needs.timed("gpu_time", *PAIR),)),
+        claim("math-20-kernels", f"SDPA math launches {published.of('sdpa_math', 'kernels')} kernels, the naive forward in place {published.of('naive_inplace', 'kernels')}.", count_rule, COUNT_CASES, needs=(needs.lane(*PAIR),)),
     ),
     evidence=evidence,
 )

@@ -6,7 +6,9 @@ from variants import backends
 
 from ..analysis import RunFacts, VariantFacts
 from ..analysis.pins import PINNED, own_op, seen_ops
-from ..questions.model import NOT_RECORDED, Because, Case, Decision, decide, not_measurable, not_recorded, refusal
+from ..questions import needs
+from ..questions.model import Advice, Because, Case, Decision, decide, not_measurable
+from ..questions.needs import refusal
 from ..questions.shared import OTHER_SHAPE, other_workload, software
 from ..saying.units import listed, plural
 
@@ -14,19 +16,20 @@ BACKENDS = {name: backend.title for name, backend in backends.BACKENDS.items()}
 _DEFAULT = Because("default", "Unpinned, this torch picks {default} for this shape without a mask of one's own and without gradients ({software}): {default_op} is what it dispatches.")
 
 PIN_CASES: dict[str, Case] = {
-    **NOT_RECORDED,
+    
     "all-answer": Case(
         "holds",
         "All four backends answer to their pins, with {software}: each one's own op appears in its trace.",
         because=(_DEFAULT,), caveats=(OTHER_SHAPE,),
-        advice="Pin a backend in a benchmark or a test, so that a silent fallback becomes an error; leave it open in production unless you have timed your shapes."),
+        advice=(Advice("Pin a backend in a benchmark or a test, so that a silent fallback becomes an error; leave it open in production "
+                "unless you have timed your shapes."),)),
     "other-op": Case(
         "differs",
         "A pin did not decide which backend ran, with {software}: {wrong}.",
         because=(_DEFAULT,), caveats=(OTHER_SHAPE,),
-        advice="Look in the trace for the op that ran instead, and at torch's warnings for the reason."),
+        advice=(Advice("Look in the trace for the op that ran instead, and at torch's warnings for the reason."),)),
     "some-did-not-run": not_measurable(
-        "Not measurable in full: {answered} to their pins, with {software}, but {missing} did not run here ({reason})."),
+        "{answered} to their pins, with {software}, but {missing} did not run here ({reason}).", partly=True),
 }
 
 
@@ -34,7 +37,7 @@ def pin_rule(facts: RunFacts) -> Decision:
     missing = [name for name in PINNED if not facts.ok(name)]
     ran = [facts.variants[name] for name in PINNED if facts.ok(name)]
     if any(not variant.ops for variant in ran):
-        return not_recorded(facts, "the list of CPU ops")
+        return needs.older(facts, "the list of CPU ops")
     wrong = [variant for variant in ran if own_op(variant) is None]
     args = {"software": software(facts, "torch", "cudnn"), "other_workload": other_workload(facts), **_default(facts)}
     if wrong:

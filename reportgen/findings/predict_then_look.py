@@ -4,30 +4,20 @@ from __future__ import annotations
 
 from ..analysis import ActivityFacts, RunFacts, VariantFacts
 from ..analysis.patterns import predictions
+from ..questions import needs
+from ..questions.model import Advice, Because, Case, Chart, Decision, Evidence, Finding, claim, decide, not_measurable
+from ..questions.shared import OTHER_SHAPE, other_workload, software
 from ..saying.tables import Code, Table, columns
 from ..saying.units import Count, Seconds, listed, plural
-from ..questions.model import (
-    NO_GPU_LANE,
-    NOT_RECORDED,
-    Because,
-    Case,
-    Chart,
-    Claim,
-    Decision,
-    Evidence,
-    Finding,
-    decide,
-    not_measurable,
-    not_recorded,
-)
-from ..questions.shared import OTHER_SHAPE, other_workload, software
 
-_ADVICE = "Write down what you expect before you open a trace of your own: how many activities, in which order, which one takes longest. Then look only at the lines that differ."
+_ADVICE = (Advice("Write down what you expect before you open a trace of your own: how many activities, in which order, which one takes "
+    "longest.",
+    "Then look only at the lines that differ."),)
 
 CASES: dict[str, Case] = {
-    **NO_GPU_LANE, **NOT_RECORDED,
-    "none-ran": not_measurable("Not measurable: none of the variants ran, so there is no trace to hold against a prediction."),
-    "no-predictions": not_measurable("Not measurable: this run's variants carry no predictions."),
+    
+    "none-ran": not_measurable("none of the variants ran, so there is no trace to hold against a prediction."),
+    "no-predictions": not_measurable("this run's variants carry no predictions."),
     "broken": Case(
         "holds",
         "With {software}, the trace breaks the prediction in {broken} of {all} variants: {names}.",
@@ -52,7 +42,7 @@ def rule(facts: RunFacts) -> Decision:
         return decide("no-gpu-lane")
     traced = [variant for variant in ran if variant.kernels is not None]
     if not traced:
-        return not_recorded(facts, "a trace")
+        return needs.older(facts, "a trace")
     judged = [variant for variant in traced if variant.prediction]
     if not judged:
         return decide("no-predictions")
@@ -63,7 +53,7 @@ def rule(facts: RunFacts) -> Decision:
             "not_ran": listed([f"`{variant.id}`" for variant in facts.six if not variant.ok])}
     untraced = [variant.id for variant in ran if variant.kernels is None]
     if not broken:
-        return not_recorded(facts, "a trace", *untraced) if untraced else decide("as-predicted", **args)
+        return needs.older(facts, "a trace", *untraced) if untraced else decide("as-predicted", **args)
     return decide("broken", **args, broken=Count(len(broken)), names=listed([f"`{variant.id}`" for variant, _ in broken]),
                   unpredicted="; ".join(filter(None, (_extra(variant, lines) for variant, lines in broken))),
                   absent="; ".join(filter(None, (_absent(variant, lines) for variant, lines in broken))),
@@ -120,8 +110,8 @@ FINDING = Finding(
     slug="predict-then-look",
     title="Predict, then look",
     question="You could have read any of these pages' surprises in a trace. How do you find yours?",
-    claims=(
-        Claim("predict-then-look", "Every insight came from a prediction that the trace broke.", rule, CASES),
+    questions=(
+        claim("predict-then-look", "Every insight came from a prediction that the trace broke.", rule, CASES),
     ),
     evidence=evidence,
 )

@@ -5,42 +5,30 @@ from __future__ import annotations
 import re
 
 from ..analysis import RunFacts, VariantFacts
-from ..numbers.statistics import MINIMUM_EFFECT
-from ..saying.tables import Code, Table, columns
-from ..saying.units import Count, Percent, Ratio, Seconds, listed, plural, significant
-from ..questions.model import (
-    NOT_RECORDED,
-    UNAVAILABLE,
-    Because,
-    Case,
-    Chart,
-    Claim,
-    Decision,
-    Evidence,
-    Finding,
-    decide,
-    missing_variant,
-    not_measurable,
-    not_recorded,
-    refusal,
-)
 from ..analysis.kernels import tf32_setting
 from ..analysis.softmax import added_ops, calls_safe, under_safe
+from ..numbers.statistics import MINIMUM_EFFECT
+from ..questions import needs
+from ..questions.model import Advice, Because, Case, Chart, Decision, Evidence, Finding, claim, decide, not_measurable
+from ..questions.needs import refusal
 from ..questions.shared import OTHER_SHAPE, other_workload, software
 from ..questions.steps import share, total
+from ..saying.tables import Code, Table, columns
+from ..saying.units import Count, Percent, Ratio, Seconds, listed, plural, significant
 
 WORDS = {"nan": "NaN", "zeros": "zeros", "other": "other values", "infinite": "infinite values", "refused": "refused", "takes-no-mask": "takes no mask of one's own"}
 
 _ROWS = Because("others", "The same fully masked row elsewhere: {others}.")
 _EXPLICIT = Because("row", "The row was hidden through an explicit `attn_mask`, which need not run the kernel that is timed on these pages.")
-_ADVICE = ("If your masks can hide every key of a row (padding does), decide what such a row shall give and test it: the backends do not agree. "
-           "A row that always sees one key, as under a causal mask, needs no protection.")
+_ADVICE = (Advice("If your masks can hide every key of a row (padding does), decide what such a row shall give and test it: the backends "
+    "do not agree.",
+    "A row that always sees one key, as under a causal mask, needs no protection."),)
 
 SAFE_CASES: dict[str, Case] = {
-    **UNAVAILABLE, **NOT_RECORDED,
+    
     "no-gpu-lane": Case(
         "not measurable",
-        "Not measurable in full: the trace has no GPU lane, so the kernels that `aten::_safe_softmax` adds cannot be counted.",
+        "the trace has no GPU lane, so the kernels that `aten::_safe_softmax` adds cannot be counted.", partly=True,
         because=(Because("ops", "As CPU ops it adds {ops} to the softmax."), Because("row", "A fully masked row comes out of math as {row}."), _ROWS),
         caveats=(_EXPLICIT,),
     ),
@@ -66,25 +54,20 @@ SAFE_CASES: dict[str, Case] = {
         "With {software}, math calls no `aten::_safe_softmax`; a fully masked row comes out of it as {row}.",
         because=(_ROWS,), caveats=(_EXPLICIT, OTHER_SHAPE), advice=_ADVICE,
     ),
-    "row-refused": not_measurable("Not measurable in full: `aten::_safe_softmax` adds {count} to the softmax ({roles}), but math did not take the masked row ({reason})."),
+    "row-refused": not_measurable("`aten::_safe_softmax` adds {count} to the softmax ({roles}), but math did not take the masked row ({reason}).", partly=True),
 }
 
 
 def safe_rule(facts: RunFacts) -> Decision:
-    missing = missing_variant(facts, "sdpa_math")
-    if missing:
-        return missing
     math = facts.variants["sdpa_math"]
-    if not math.ops:
-        return not_recorded(facts, "the CPU side of this variant's trace")
     if math.masked_row is None:
-        return not_recorded(facts, "a fully masked row")
+        return needs.older(facts, "a fully masked row")
     outcome = math.masked_row.outcome
     args = {"software": software(facts, "torch"), "row": WORDS.get(outcome, outcome), "others": _others(facts), "other_workload": other_workload(facts)}
     if not calls_safe(math):
         return decide("no-safe-softmax", **args)
     if math.trace_loss:
-        return not_recorded(facts, "the GPU side of this variant's trace", math.id)
+        return needs.older(facts, "the GPU side of this variant's trace", math.id)
     if not math.activities:
         return decide("no-gpu-lane", **args, ops=listed([f"`{name}`" for name in added_ops(math)]) or None)
     found = under_safe(math)
@@ -110,10 +93,11 @@ def _others(facts: RunFacts) -> str | None:
     return ", ".join(said) or None
 
 
-_EXACT = "For an oracle in tests, compute in FP64: math on 16-bit inputs still computes in FP32 and rounds its output. For everyday use, all of these errors are of the size that the type rounds by."
+_EXACT = (Advice("For an oracle in tests, compute in FP64: math on 16-bit inputs still computes in FP32 and rounds its output.",
+    "For everyday use, all of these errors are of the size that the type rounds by."),)
 
 ACCURATE_CASES: dict[str, Case] = {
-    **UNAVAILABLE, **NOT_RECORDED,
+    
     "most-accurate": Case(
         "holds",
         "Math has the smallest error against FP64 of the {count} variants that ran: {error} (relative); the next is {next} with {next_error}, {ratio} as much.",
@@ -134,7 +118,7 @@ ACCURATE_CASES: dict[str, Case] = {
         caveats=(OTHER_SHAPE,),
         advice=_EXACT,
     ),
-    "nothing-to-compare": not_measurable("Not measurable: of the other five variants, none gave a result whose error could be taken."),
+    "nothing-to-compare": not_measurable("of the other five variants, none gave a result whose error could be taken."),
 }
 
 
@@ -143,12 +127,9 @@ def accurate_rule(facts: RunFacts) -> Decision:
 
     Closer than the 2 % below which no difference counts, two variants are called equally accurate.
     """
-    missing = missing_variant(facts, "sdpa_math")
-    if missing:
-        return missing
     math = facts.variants["sdpa_math"]
     if math.relative_error is None:
-        return not_recorded(facts, "the error against FP64")
+        return needs.older(facts, "the error against FP64")
     others = {f"`{v.id}`": v.relative_error for v in facts.six if v.ok and v.id != "sdpa_math" and v.relative_error is not None}
     if not others:
         return decide("nothing-to-compare")
@@ -226,9 +207,9 @@ FINDING = Finding(
     slug="safe-softmax",
     title="Safe softmax and the price of being right",
     question="What comes out of attention for a token that may look at nothing, and which variant is closest to the exact answer?",
-    claims=(
-        Claim("math-safe-softmax", "`_safe_softmax` adds kernels and protects fully masked rows from NaN.", safe_rule, SAFE_CASES),
-        Claim("math-accurate", "Math is the accurate reference.", accurate_rule, ACCURATE_CASES),
+    questions=(
+        claim("math-safe-softmax", "`_safe_softmax` adds kernels and protects fully masked rows from NaN.", safe_rule, SAFE_CASES, needs=(needs.ops("sdpa_math"),)),
+        claim("math-accurate", "Math is the accurate reference.", accurate_rule, ACCURATE_CASES, needs=(needs.ran("sdpa_math"),)),
     ),
     evidence=evidence,
 )

@@ -5,37 +5,25 @@ from __future__ import annotations
 from typing import Any
 
 from ..analysis import RunFacts
-from ..run import Chains
+from ..analysis.masking import hidden_copies
 from ..numbers.statistics import MAGNITUDE_TOLERANCE, Estimate, compare, magnitude
+from ..questions import needs
+from ..questions.model import Advice, Because, Case, Chart, Decision, Evidence, Finding, claim, decide, not_measurable
+from ..questions.shared import OTHER_SHAPE, other_workload
+from ..run import Chains
 from ..saying.tables import Table, columns
 from ..saying.units import Count, Percent, Ratio, Seconds, difference, plural
-from ..questions.model import (
-    NO_GPU_LANE,
-    NOT_RECORDED,
-    UNAVAILABLE,
-    Because,
-    Case,
-    Chart,
-    Claim,
-    Decision,
-    Evidence,
-    Finding,
-    decide,
-    not_measurable,
-    not_recorded,
-)
-from ..analysis.masking import hidden_copies
-from ..questions.shared import OTHER_SHAPE, other_workload, unread
 
 PAIR = ("naive", "naive_inplace")
 
-_ADVICE = "Multiply before you optimise: a saving per layer times the layers of your model, beside the time of the whole forward, tells whether it is worth a change."
+_ADVICE = (Advice("Multiply before you optimise: a saving per layer times the layers of your model, beside the time of the whole "
+    "forward, tells whether it is worth a change."),)
 _SHARE = Because("share", "The {deep} layers take {total} with the copy and {rest} without it; the saving is {share} of the first. Each layer here is the attention alone, without projections and MLP.")
 
 CASES: dict[str, Case] = {
-    **UNAVAILABLE, **NO_GPU_LANE, **NOT_RECORDED,
-    "probe-failed": not_measurable("Not measurable: the saving over a chain of forwards was not recorded ({reason})."),
-    "no-copy": not_measurable("Not measurable: naive shows no copy under `masked_fill` here, so there is no kernel whose saving could add up."),
+    
+    "probe-failed": not_measurable("the saving over a chain of forwards was not recorded ({reason})."),
+    "no-copy": not_measurable("naive shows no copy under `masked_fill` here, so there is no kernel whose saving could add up."),
     "adds-up": Case(
         "holds",
         "The saving adds up: {deep} chained forwards save {deep_saving}, {per_layer} each, {ratio} what a single forward saves ({single}; processes {low} to {high}).",
@@ -70,12 +58,9 @@ CASES: dict[str, Case] = {
 
 
 def rule(facts: RunFacts) -> Decision:
-    blocked = unread(facts, *PAIR)
-    if blocked:
-        return blocked
     probe = facts.probes.saving_accumulates
     if probe is None:
-        return not_recorded(facts, "a chain of forwards")
+        return needs.older(facts, "a chain of forwards")
     if not probe.timed:
         return decide("probe-failed", reason=probe.reason or "no times were recorded")
     if not hidden_copies(facts.variants["naive"]):
@@ -136,8 +121,8 @@ FINDING = Finding(
     slug="saving-per-layer",
     title="One kernel fewer, layer after layer",
     question="A model runs its attention once per layer. Does a saving in one forward stay a saving in all of them?",
-    claims=(
-        Claim("saving-accumulates", "One kernel fewer per forward adds up over the layers of a model.", rule, CASES),
+    questions=(
+        claim("saving-accumulates", "One kernel fewer per forward adds up over the layers of a model.", rule, CASES, needs=(needs.lane(*PAIR),)),
     ),
     evidence=evidence,
 )

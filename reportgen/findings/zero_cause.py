@@ -6,19 +6,20 @@ from ..analysis import RunFacts
 from ..analysis.kernels import main_kernel
 from ..analysis.residency import opted_in
 from ..analysis.witnesses import Witness, hearing, pairs
-from ..questions.model import Because, Case, Decision, decide, not_measurable
-from ..questions.shared import NO_TRACE, software, unread
+from ..questions.model import Advice, Because, Case, Decision, decide, not_measurable
+from ..questions.shared import software
 from ..saying.tables import code
 from ..saying.units import Bytes, Percent, listed
 
-_ADVICE = ("When the profiler shows 0 %, look at the kernel's shared memory first: above 49,152 B the field means nothing, whatever launched the kernel. "
-           "Work the occupancy out instead.")
+_ADVICE = (Advice("When the profiler shows 0 %, look at the kernel's shared memory first: above 49,152 B the field means nothing, "
+    "whatever launched the kernel.",
+    "Work the occupancy out instead."),)
 _PAIR = Because("pair", "A controlled pair says so too: {pair}.")
 _OWN = Because("own", "cuDNN's own kernel uses {own} of shared memory, above the 48 KiB per block that the profiler reckons with.")
 _EXCEPTION = Because("exception", "One kernel does not fit the 48 KiB rule either: {exception}.")
 
 CAUSE_CASES: dict[str, Case] = {
-    **NO_TRACE,
+    
     "both-halves": Case(
         "differs",
         "The driver call is not the cause of the 0 %, with {software}: {large} reads 0 % too, and {small} reads {small_field}.",
@@ -34,17 +35,14 @@ CAUSE_CASES: dict[str, Case] = {
     "driver-call": Case(
         "holds",
         "The driver call fits as the cause of the 0 %, with {software}: {against} reads 0 % although its shared memory is within 48 KiB and its grid fills the GPU.",
-        advice="Do not read the occupancy field of kernels that the driver's API launched; work their occupancy out instead."),
+        advice=(Advice("Do not read the occupancy field of kernels that the driver's API launched; work their occupancy out instead."),)),
     "not-seen": not_measurable(
-        "Not measurable: no kernel of this run tells the two causes apart. The driver call and the 48 KiB rule both fit the 0 % of cuDNN's kernel ({own} of shared memory, {api})."),
-    "no-zero": not_measurable("Not measurable: the profiler shows {field} for cuDNN's kernel here, so there is no 0 % to explain."),
+        "no kernel of this run tells the two causes apart. The driver call and the 48 KiB rule both fit the 0 % of cuDNN's kernel ({own} of shared memory, {api})."),
+    "no-zero": not_measurable("the profiler shows {field} for cuDNN's kernel here, so there is no 0 % to explain."),
 }
 
 
 def cause_rule(facts: RunFacts) -> Decision:
-    blocked = unread(facts, "sdpa_cudnn")
-    if blocked:
-        return blocked
     own = main_kernel(facts.variants["sdpa_cudnn"])
     if own is None or own.profiler_occupancy is None or own.profiler_occupancy != 0:
         return decide("no-zero", field=Percent(own.profiler_occupancy) if own and own.profiler_occupancy is not None else "no value")

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from math import ceil, prod
 from typing import Literal, Sequence
 
-from .arch_limits import DEFAULT_SHARED_MEMORY, WARP, SmLimits, limits
 from ..saying.units import Count, Percent, plural, significant
+from .arch_limits import DEFAULT_SHARED_MEMORY, WARP, SmLimits, limits
 
 AGREEMENT = 0.5
 """Percentage points of occupancy by which two readings may differ and still agree: the profiler's field is a

@@ -15,10 +15,10 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Sequence
 
-from .ranks import ALPHA, critical_u
-from .statistics import MINIMUM_EFFECT, PROCESSES
 from ..saying.tables import Table, columns
 from ..saying.units import Count, Percent
+from .ranks import ALPHA, critical_u
+from .statistics import MINIMUM_EFFECT, PROCESSES
 
 FILE = Path(__file__).with_name("data") / "power.json"
 NOISE = (0.005, 0.01, 0.02)

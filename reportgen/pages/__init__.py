@@ -9,8 +9,8 @@ from typing import Sequence
 from .. import analysis as facts_room
 from ..analysis import RunFacts
 from ..questions.model import Finding
-from ..run import Run
 from ..readings import READINGS
+from ..run import Run
 from . import compare, device, finding, front, names, navigation, reading, site, tree, variant
 
 ASSETS = "assets"

@@ -8,7 +8,7 @@ from ..analysis import RunFacts
 from ..questions.model import VERDICTS, Verdict
 from ..saying.tables import Link, Table, columns
 from ..saying.units import listed, plural
-from .cells import Badge, Linked, Lines, Sentence, said
+from .cells import Badge, Lines, Linked, Sentence
 from .site import Site, device_name, root
 
 NEWS_FIRST: tuple[Verdict, ...] = ("differs", "within noise", "holds", "not measurable")
@@ -31,7 +31,7 @@ def board(site: Site, facts: RunFacts, page: str) -> tuple[Group, ...]:
     """
     groups = []
     for verdict in NEWS_FIRST:
-        rows = [(Linked(claim.statement, _target(site, facts, finding.slug, claim.id), root(page)), said(outcome))
+        rows = [(Linked(claim.statement, _target(site, facts, finding.slug, claim.id), root(page)), outcome.reason)
                 for finding in site.findings for claim in finding.claims
                 if (outcome := site.outcomes[facts.slot][claim.id]).verdict == verdict]
         if rows:

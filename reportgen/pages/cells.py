@@ -6,7 +6,6 @@ import html
 import re
 from dataclasses import dataclass
 
-from ..questions.model import Outcome
 from ..numbers.statistics import Estimate
 from ..saying.tables import code
 from ..saying.units import MISSING, Seconds, significant
@@ -73,16 +72,6 @@ class Anchored:
 
     def __str__(self) -> str:
         return f'<a id="{self.anchor}"></a>{Sentence(self.text)}'
-
-
-def said(outcome: Outcome) -> str:
-    """The headline; beside a badge that says *not measurable* it need not say so again."""
-    prefix = "Not measurable: "
-    text = outcome.headline
-    if outcome.verdict == "not measurable" and text.startswith(prefix):
-        text = text.removeprefix(prefix)
-        text = text[:1].upper() + text[1:]
-    return text
 
 
 def sentence(text: str) -> str:

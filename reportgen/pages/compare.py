@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
-from ..analysis import published
-from ..analysis import SIX, RunFacts, State, VariantFacts
+from ..analysis import SIX, RunFacts, State, VariantFacts, published
 from ..run.workload import ARTICLE
 from ..saying.tables import Link, Table, columns
 from ..saying.units import Ratio, text

@@ -9,9 +9,9 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from ..analysis import published
-from ..saying import tables, units
 from ..findings.safe_softmax import about_the_mask
 from ..run.workload import ARTICLE
+from ..saying import tables, units
 from .cells import Badge, error, heading, sentence
 from .site import MARKER, root
 from .summaries import masked_row, why_not

@@ -6,9 +6,8 @@ from collections import Counter
 from dataclasses import dataclass, replace
 
 from ..analysis import RunFacts
-from ..questions.model import Chart, Claim, Finding, Outcome
+from ..questions.model import Chart, Finding, Outcome, Question
 from ..saying.tables import Link, Table, columns
-from . import cells
 from .cells import Anchored, Badge, Lines, Sentence
 from .environment import page
 from .site import Site, device_name
@@ -18,7 +17,7 @@ from .site import Site, device_name
 class Said:
     """A claim with its outcome on one run."""
 
-    claim: Claim
+    claim: Question
     outcome: Outcome
 
 
@@ -55,7 +54,7 @@ def evidence(site: Site, facts: RunFacts, finding: Finding, at: str, above: tupl
 
 def verdicts(items: list[Said]) -> Table:
     """One row per claim, with the anchor that other pages link to."""
-    rows = tuple((Anchored(item.claim.id, item.claim.statement), Badge(item.outcome.verdict), Sentence(cells.said(item.outcome))) for item in items)
+    rows = tuple((Anchored(item.claim.id, item.claim.statement), Badge(item.outcome.verdict), Sentence(item.outcome.reason)) for item in items)
     return Table(columns("The article says", "Here", "What this device shows"), rows)
 
 
@@ -65,9 +64,9 @@ def _named(chart: Chart, finding: Finding) -> Chart:
 
 
 def advice(site: Site, facts: RunFacts, finding: Finding) -> list[str]:
-    """Each piece of advice once, in the claims' order; none that another piece says as a part of it."""
-    pieces = list(dict.fromkeys(item.outcome.advice for item in said(site, facts, finding) if item.outcome.advice))
-    return [piece for piece in pieces if not any(piece != other and piece in other for other in pieces)]
+    """Each piece of advice once, in the claims' order."""
+    pieces = {piece.says: piece.text for item in said(site, facts, finding) for piece in item.outcome.pieces}
+    return list(pieces.values())
 
 
 def others(site: Site, finding: Finding) -> Table | None:
@@ -75,7 +74,7 @@ def others(site: Site, finding: Finding) -> Table | None:
     rows = []
     for facts in site.others:
         outcomes = [item.outcome for item in said(site, facts, finding)]
-        shown = Lines(tuple(dict.fromkeys(f"{Badge(outcome.verdict)} {Sentence(cells.said(outcome))}" for outcome in outcomes)))
+        shown = Lines(tuple(dict.fromkeys(f"{Badge(outcome.verdict)} {Sentence(outcome.reason)}" for outcome in outcomes)))
         rows.append((Link(device_name(facts), f"runs/{facts.slot}/findings.md#{finding.slug}"), facts.workload.name, shown))
     return Table(columns("Device", "Workload", "What it shows, claim by claim"), tuple(rows)) if rows else None
 

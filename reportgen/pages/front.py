@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ..numbers import power
-from ..review.diff import example
 from ..analysis import RunFacts, VariantFacts
 from ..findings.safe_softmax import about_the_mask
+from ..numbers import power
+from ..review.diff import example
 from ..saying.tables import Table, columns
 from . import board, glance, lead, pictures, summaries
 from .cells import error, sentence, signed, us

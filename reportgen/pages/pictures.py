@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ..analysis import published
-from ..analysis import OpFacts, RunFacts, VariantFacts
+from ..analysis import OpFacts, RunFacts, VariantFacts, published
 from ..questions.model import Chart
 from ..saying.units import Seconds, listed, plural
 from .lead import QUANTITIES, decisive, fastest

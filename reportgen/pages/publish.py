@@ -9,12 +9,13 @@ import sys
 from pathlib import Path
 from typing import Sequence
 
-from ..review import checks
-from .. import analysis as facts_room, findings, pages
-from . import readme
+from .. import analysis as facts_room
+from .. import findings, pages
 from ..errors import PageMismatch, ReportError
-from ..run.layout import Layout
+from ..review import checks
 from ..run import Run
+from ..run.layout import Layout
+from . import readme
 
 EPOCH = "315532800"
 """1980-01-01: the sitemap's date, so that the same pages give the same site."""

@@ -7,9 +7,11 @@ from typing import Any, Mapping, Sequence
 
 import variants
 
-from . import charts
 from ..analysis import RunFacts, State, VariantFacts
-from ..questions.model import Chart, Evidence, Finding, Outcome, evaluate
+from ..questions import evaluate
+from ..questions.model import Chart, Evidence, Finding, Outcome
+from . import charts
+
 MARKER = "<!-- Generated from the recorded runs by `make render`: edit the templates or record a run, never this file. -->"
 SVG_MARKER = "<!-- Generated from the recorded runs by `make render`. -->"
 
@@ -57,8 +59,8 @@ def build(runs: Sequence[RunFacts], featured: str, findings: Sequence[Finding]) 
     chosen = next((run for run in ordered if run.slot == featured), None)
     if chosen is None:
         raise ValueError(f"no recorded run in slot {featured!r}; there are {', '.join(run.slot for run in ordered) or 'none'}")
-    outcomes = {run.slot: {claim.id: evaluate(claim, run) for finding in findings for claim in finding.claims} for run in runs}
-    evidence = {run.slot: {finding.slug: finding.evidence(run) for finding in findings} for run in runs}
+    outcomes = {run.slot: evaluate.outcomes([claim for finding in findings for claim in finding.claims], run) for run in runs}
+    evidence = {run.slot: {finding.slug: evaluate.shown(finding, run) for finding in findings} for run in runs}
     return Site(ordered, chosen, tuple(findings), outcomes, evidence)
 
 

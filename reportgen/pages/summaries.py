@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..analysis import published
-from ..analysis import FUSED, RunFacts, State, VariantFacts
+from ..analysis import FUSED, RunFacts, State, VariantFacts, published
 from ..analysis.kernels import main_kernel
 from ..numbers.statistics import Estimate, compare
 from ..saying.tables import Link, Table, columns

@@ -6,9 +6,8 @@ import shutil
 from pathlib import Path
 from typing import Mapping
 
-from ..run import names
+from ..run import RUN_FILE, Run, names
 from ..run.noise import NOISE_FILE
-from ..run import RUN_FILE, Run
 from .site import MARKER, SVG_MARKER
 
 NAVIGATION = "nav.yml"

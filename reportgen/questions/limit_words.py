@@ -9,7 +9,7 @@ from ..analysis import ActivityFacts, RunFacts, VariantFacts
 from ..analysis.bounds import WORTH_NAMING, Bound, Limit, cached, largest, requested
 from ..analysis.traffic import OPERANDS_BEYOND_CACHE, CacheDoubt, activity_dram_bytes, forward_traffic, operand_ratio, why_no_ratio
 from ..saying.units import Bytes, Percent, Ratio, listed
-from .model import Case, Decision, decide, not_measurable
+from .model import Decision, Need, decide
 
 WORDS: dict[Limit, str] = {
     Limit.HBM: "bound by HBM",
@@ -21,16 +21,8 @@ _NO_RATIO = {CacheDoubt.MAY_HOLD: "cache too large", CacheDoubt.SIZE_UNKNOWN: "c
 _NO_RATIO_NOTE = (f"*Cache too large*: the ratio to the operands means something only where these are {OPERANDS_BEYOND_CACHE} times the last-level cache or more; "
                   "else a part may be found there.")
 
-CACHE_CASES: dict[str, Case] = {
-    CacheDoubt.MAY_HOLD.value: not_measurable(
-        "Not measurable: the score matrix ({scores}) is smaller than twice the last-level cache ({cache}), so its round trips need not reach HBM."),
-    CacheDoubt.SIZE_UNKNOWN.value: not_measurable(
-        "Not measurable: the size of this device's last-level cache was not recorded, so nobody can say whether the score matrix ({scores}) stays in it."),
-}
-
-
 def in_the_cache(facts: RunFacts) -> Decision | None:
-    """The decision of a claim on HBM traffic where the cache may hold the score matrix; a case of `CACHE_CASES`."""
+    """The decision of a claim on HBM traffic where the cache may hold the score matrix; a shared gate."""
     doubt = cached(facts)
     return doubt and decide(doubt.value, scores=Bytes(facts.workload.score_bytes), cache=Bytes(facts.device.l2_cache_bytes or 0))
 
@@ -72,3 +64,6 @@ def by_role(found: Sequence[tuple[str, ActivityFacts]]) -> str | None:
         groups.setdefault((title, activity.role), []).append(activity)
     return listed([f"{role} of {title} ({Bytes(sum(requested(a) or 0 for a in alike))} requested, {Bytes(sum(activity_dram_bytes(a) or 0 for a in alike))} counted)"
                    for (title, role), alike in groups.items()]) or None
+
+
+BEYOND_CACHE = Need("a score matrix that the last-level cache cannot hold", in_the_cache)

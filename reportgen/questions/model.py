@@ -1,18 +1,28 @@
-"""What a finding is made of: claims with rules, cases with sentences, evidence as data."""
+"""What is asked of a run: questions with declared needs, cases with their sentences, evidence as data.
+
+A question with a source and a statement is a *claim*: its cases have verdicts. One without is
+something to read off. Both are asked, gated and contained in the same way (`evaluate`).
+"""
 
 from __future__ import annotations
 
-import re
-import string
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Callable, Literal, Mapping
+from enum import Enum
+from typing import Any, Literal
 
 from ..analysis import RunFacts
 from ..saying.tables import Table
-from ..saying.units import text
 
 Verdict = Literal["holds", "differs", "within noise", "not measurable"]
 VERDICTS: tuple[Verdict, ...] = ("holds", "differs", "within noise", "not measurable")
+
+
+class Source(Enum):
+    """Who says what a claim states: the article, or this project's own measurements."""
+
+    ARTICLE = "article"
+    TEAM = "team"
 
 
 @dataclass(frozen=True)
@@ -24,17 +34,43 @@ class Because:
 
 
 @dataclass(frozen=True)
-class Case:
-    """One way a claim can come out. Sentences are `str.format` texts over the rule's arguments.
+class Relies:
+    """What a piece of advice promises rests on: the question came out as one of these cases."""
 
-    advice: one text, or sentences of which those are said whose fact is there
+    question: str
+    cases: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Advice:
+    """A piece of advice.
+
+    says: the sentence that stands alone, also on the front page; more: what follows it on the finding's page
+    needs: the argument of its own case without which it is not given
+    when: other questions' cases that it relies on; it is given only where all of them came out so
     """
 
-    verdict: Verdict
+    says: str
+    more: str = ""
+    needs: str | None = None
+    when: tuple[Relies, ...] = ()
+
+
+@dataclass(frozen=True)
+class Case:
+    """One way a question can come out. Sentences are `str.format` texts over the rule's arguments.
+
+    verdict: of a claim; `None` where there is nothing to judge
+    headline: the sentence; where nothing could be measured the reason alone
+    partly: not measurable in full, and the headline says what was seen
+    """
+
+    verdict: Verdict | None
     headline: str
     because: tuple[Because, ...] = ()
     caveats: tuple[Because, ...] = ()
-    advice: str | tuple[Because, ...] = ""
+    advice: tuple[Advice, ...] = ()
+    partly: bool = False
 
 
 @dataclass(frozen=True)
@@ -49,33 +85,107 @@ def decide(case: str, **args: Any) -> Decision:
     return Decision(case, args)
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """A claim evaluated on one run: ready to be shown."""
+def not_measurable(reason: str, partly: bool = False) -> Case:
+    """A case in which a claim could not be judged; the words "Not measurable" come by themselves."""
+    return Case("not measurable", reason, partly=partly)
 
-    claim: str
-    verdict: Verdict
-    case: str
-    headline: str
-    because: tuple[str, ...] = ()
-    caveats: tuple[str, ...] = ()
-    advice: str = ""
-    args: Mapping[str, Any] = field(default_factory=dict)
+
+def answer(sentence: str, because: tuple[Because, ...] = (), caveats: tuple[Because, ...] = ()) -> Case:
+    """A case without a verdict."""
+    return Case(None, sentence, because, caveats)
 
 
 @dataclass(frozen=True)
-class Claim:
-    """A row of the ledger.
+class Need:
+    """A condition without which a question cannot be asked of a run.
 
-    id: as in `CLAIMS.md`
-    statement: what the article says, in our words
-    rule: a pure function from facts to a decision; every case it can name is in `cases`
+    name: for the table of claims; unmet: the gate's decision where it does not hold, else `None`
+    """
+
+    name: str
+    unmet: Callable[[RunFacts], Decision | None]
+
+
+@dataclass(frozen=True)
+class Question:
+    """A row of the ledger, or something to read off.
+
+    id: as in `CLAIMS.md`, or the reading's own
+    asks: the question; of a claim what is stated, in our words
+    rule: a pure function from facts to a decision, called where all needs are met; every case it names is in `cases`
+        or is one of the shared gates
+    needs: checked in order before the rule; the first that is not met answers
+    source: who states it; `None` where nobody does
     """
 
     id: str
-    statement: str
+    asks: str
     rule: Callable[[RunFacts], Decision]
     cases: Mapping[str, Case]
+    needs: tuple[Need, ...] = ()
+    source: Source | None = None
+
+    @property
+    def statement(self) -> str:
+        return self.asks
+
+
+def claim(id: str, statement: str, rule: Callable[[RunFacts], Decision], cases: Mapping[str, Case], needs: tuple[Need, ...] = (),
+          source: Source = Source.ARTICLE) -> Question:
+    """A question that judges a statement."""
+    return Question(id, statement, rule, cases, needs, source)
+
+
+@dataclass(frozen=True)
+class Advised:
+    """A piece of advice as it is said for one run."""
+
+    says: str
+    more: str
+    when: tuple[Relies, ...] = ()
+
+    @property
+    def text(self) -> str:
+        return f"{self.says} {self.more}".strip()
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A question evaluated on one run: ready to be shown.
+
+    said: the case's sentence; of what is not measurable the reason alone
+    gate: the case is a shared gate's, not the question's own
+    """
+
+    question: str
+    verdict: Verdict | None
+    case: str
+    said: str
+    because: tuple[str, ...] = ()
+    caveats: tuple[str, ...] = ()
+    pieces: tuple[Advised, ...] = ()
+    args: Mapping[str, Any] = field(default_factory=dict)
+    partly: bool = False
+    gate: bool = False
+
+    @property
+    def headline(self) -> str:
+        """The whole sentence, also where no badge stands beside it."""
+        if self.verdict != "not measurable":
+            return self.said
+        return f"Not measurable{' in full' if self.partly else ''}: {self.said}"
+
+    @property
+    def reason(self) -> str:
+        """The sentence beside a badge that says *not measurable* already; else the headline."""
+        if self.verdict != "not measurable" or self.partly:
+            return self.headline
+        return self.said[:1].upper() + self.said[1:]
+
+    @property
+    def advice(self) -> str:
+        """All pieces as one text."""
+        return " ".join(piece.text for piece in self.pieces)
 
 
 @dataclass(frozen=True)
@@ -102,103 +212,24 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Finding:
-    """A page: a question, one to five claims, their evidence, and a template of mechanism prose.
+    """A page: what it asks, its questions, their evidence, and a template of mechanism prose.
 
-    template: below `templates/findings/`; it is given only what is true on any device
-    evidence: pure function from facts; must bear missing variants and a missing GPU lane
+    section: the folder of its template and its part of the book: `findings` judge, `readings` read off
+    evidence: pure function from facts; must bear missing variants, counters, ceilings and a missing GPU lane
     """
 
     slug: str
     title: str
     question: str
-    claims: tuple[Claim, ...]
+    questions: tuple[Question, ...]
     evidence: Callable[[RunFacts], Evidence]
+    section: Literal["findings", "readings"] = "findings"
+
+    @property
+    def claims(self) -> tuple[Question, ...]:
+        """The questions that judge a statement."""
+        return tuple(question for question in self.questions if question.source is not None)
 
     @property
     def template(self) -> str:
-        return f"findings/{self.slug}.md.j2"
-
-
-def said(causes: tuple[Because, ...], args: Mapping[str, Any]) -> tuple[str, ...]:
-    """The sentences whose fact is there."""
-    return tuple(fill(cause.sentence, args) for cause in causes if args.get(cause.needs) not in (None, False, (), ""))
-
-
-def evaluate(claim: Claim, facts: RunFacts) -> Outcome:
-    """Runs a claim's rule and fills the sentences of the case it picked.
-
-    Raises:
-        KeyError: the rule named an undeclared case, or a sentence asks for an argument not given.
-    """
-    decision = claim.rule(facts)
-    case = claim.cases[decision.case]
-    args = decision.args
-    advice = fill(case.advice, args) if isinstance(case.advice, str) else " ".join(said(case.advice, args))
-    return Outcome(claim.id, case.verdict, decision.case, fill(case.headline, args), said(case.because, args), said(case.caveats, args), advice, args)
-
-
-class _Formatter(string.Formatter):
-    def format_field(self, value: Any, format_spec: str) -> str:
-        return text(value) if not format_spec else format(value, format_spec)
-
-
-def fill(sentence: str, args: Mapping[str, Any]) -> str:
-    """`sentence` with its `{arguments}` as text, each in its own unit."""
-    return _Formatter().vformat(sentence, (), args)
-
-
-def not_measurable(headline: str) -> Case:
-    return Case("not measurable", headline)
-
-
-# Cases that many claims share. A claim lists the ones that its rule can reach.
-NO_GPU_LANE = {"no-gpu-lane": not_measurable("Not measurable: this run's trace has no GPU lane, so there is nothing to count.")}
-UNAVAILABLE = {"unavailable": not_measurable("Not measurable: {missing} did not run here ({reason}).")}
-OTHER_WORKLOAD = {"other-workload": not_measurable("Not measurable: the published value belongs to the article's workload, and this run used another ({workload}).")}
-NOT_RECORDED = {"recorded-before": not_measurable("Not measurable: {why}.")}
-
-
-def missing_variant(facts: RunFacts, *names: str) -> Decision | None:
-    """The `unavailable` decision for the first of `names` that did not run, or `None`."""
-    for name in names:
-        variant = facts.variants.get(name)
-        if variant is None:
-            return decide("unavailable", missing=name, reason="recorded before this variant was added")
-        if not variant.ok:
-            return decide("unavailable", missing=variant.title, reason=refusal(variant.reason or variant.state.value))
-    return None
-
-
-def not_recorded(facts: RunFacts, what: str, *names: str) -> Decision:
-    """The decision where the run lacks `what` of `names`: because it was lost, if the run says so, else because the run is older."""
-    records = [(v.title, one.reason) for v in facts.variants.values() if v.id in names for one in v.lost if one.what == "GPU records"]
-    if records and what in TRACED:
-        return decide("recorded-before", why=f"the GPU side of {records[0][0]} cannot be counted here ({records[0][1]})")
-    lost = facts.probes.traces_missing
-    untimed = {v.id: v.timer_note for v in facts.six if v.ok and v.gpu_time is None and v.timer_note}
-    if what in TRACED and lost:
-        name, reason = next(iter(lost.items()))
-        return decide("recorded-before", why=f"no trace of {name} could be taken ({reason.rstrip('.')})")
-    if what == "GPU time" and untimed:
-        name, reason = next(iter(untimed.items()))
-        return decide("recorded-before", why=f"the GPU time of {name} could not be taken ({reason.rstrip('.')})")
-    return decide("recorded-before", why=f"this run was recorded before {what} was measured")
-
-
-_ECHO = re.compile(r"^(?:.* has been runtime disabled|This is likely due to turning off both the math kernel and the fused kernels)$", re.I)
-_OPENS = re.compile(r"^(.+?) (?:kernel )?not used because:$", re.I)
-
-
-def refusal(reason: str) -> str:
-    """torch's words for a refusal without what only echoes that one backend was pinned; no full stop at the end.
-
-    `No available kernel. … Flash attention kernel not used because:. <why>. cuDNN attention kernel not used
-    because:. cuDNN attention has been runtime disabled.` says no more than `<why>`.
-    """
-    parts = [part.rstrip(".") for part in re.split(r"(?<=[.])\s+", reason.strip())]
-    kept = [part for part in parts if not _ECHO.match(part) and not _OPENS.match(part)]
-    telling = [part for part in kept if part not in ("No available kernel", "Aborting execution")]
-    return ". ".join(telling or kept) or reason.rstrip(".")
-
-
-TRACED = ("a trace", "the list of CPU ops", "the CPU side of this variant's trace", "the GPU side of this variant's trace")
+        return f"{self.section}/{self.slug}.md.j2"

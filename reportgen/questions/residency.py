@@ -10,17 +10,12 @@ from ..analysis.residency import Source, false_zero, occupancy_disagrees
 from ..hardware.arch_limits import DEFAULT_SHARED_MEMORY
 from ..saying.tables import Code, Table, columns
 from ..saying.units import Bytes, Count, Percent, listed, plural
-from .model import Case, not_measurable
 
 OVER = "More than 48 KiB of shared memory"
 CONTRADICTED = "⚠ Nsight Compute contradicts the arithmetic"
 CONTRADICTED_NOTE = ("⚠ Nsight Compute, which works the theoretical occupancy out from the launch as well, comes to another value, by more than half a point: trust it, and look for a limit "
                      "that the trace does not record.")
 
-NO_ARITHMETIC: dict[str, Case] = {
-    "no-arithmetic": not_measurable(
-        "Not measurable: the occupancy of {what} cannot be worked out, because the trace or our tables lack the limits of this device ({device})."),
-}
 SOURCES = {
     Source.COUNTERS: "Nsight Compute, which works it out from the launch as well,",
     Source.PROFILER: "the profiler's field, a whole number,",

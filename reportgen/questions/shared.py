@@ -1,15 +1,12 @@
-"""What sentences of many findings name: the software, the workload, the unit that multiplies; and why kernels cannot be read."""
+"""What sentences of many findings name: the software, the workload, the unit that multiplies."""
 
 from __future__ import annotations
 
 from ..analysis import RunFacts, published
 from ..saying.units import listed
-from .model import NO_GPU_LANE, NOT_RECORDED, UNAVAILABLE, Because, Case, Decision, decide, missing_variant, not_recorded
+from .model import Because
 
 LIBRARIES = {"torch": "torch", "cudnn": "cuDNN", "cublas": "cuBLAS", "cuda": "CUDA"}
-NO_TRACE: dict[str, Case] = {**UNAVAILABLE, **NO_GPU_LANE, **NOT_RECORDED}
-"""Cases of a claim that reads the kernels of a variant (see `unread`)."""
-
 OTHER_SHAPE = Because("other_workload", "Judged on another workload than the article's: {other_workload}.")
 """A caveat for claims about a direction or a count, which may be judged on any workload but must name it."""
 
@@ -28,15 +25,3 @@ def other_workload(facts: RunFacts) -> str | None:
 def matrix_unit(facts: RunFacts) -> str:
     """What the unit that multiplies matrices is called on this device."""
     return "the matrix cores of this GPU (it has no Tensor Cores)" if facts.device.kind == "rocm" else "Tensor Cores"
-
-
-def unread(facts: RunFacts, *names: str) -> Decision | None:
-    """Why the kernels of `names` cannot be read in this run, or `None` where they can."""
-    missing = missing_variant(facts, *names)
-    if missing:
-        return missing
-    if not facts.has_gpu_lane and not any(facts.variants[name].trace_loss for name in names):
-        return decide("no-gpu-lane")
-    if any(facts.variants[name].kernels is None for name in names):
-        return not_recorded(facts, "the GPU side of this variant's trace", *names)
-    return None

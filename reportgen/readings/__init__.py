@@ -7,11 +7,12 @@ and one line in `READINGS`. Pages and `facts --json` show the same answers.
 from __future__ import annotations
 
 from ..analysis import RunFacts
+from ..questions.evaluate import outcomes
+from ..questions.model import Finding, Outcome, Question
 from . import limits, roofline, square, three_ways, traffic
-from .base import Answered, Question, Reading, answer
 from .counting import COUNTING
 
-READINGS: tuple[Reading, ...] = (traffic.READING, square.READING, roofline.READING, limits.READING, three_ways.READING)
+READINGS: tuple[Finding, ...] = (traffic.READING, square.READING, roofline.READING, limits.READING, three_ways.READING)
 
 
 def questions() -> tuple[Question, ...]:
@@ -19,9 +20,9 @@ def questions() -> tuple[Question, ...]:
     return (COUNTING, *(question for reading in READINGS for question in reading.questions))
 
 
-def answers(facts: RunFacts) -> dict[str, Answered]:
+def answers(facts: RunFacts) -> dict[str, Outcome]:
     """Question id → its answer on one run, in page order."""
-    return {question.id: answer(question, facts) for question in questions()}
+    return outcomes(questions(), facts)
 
 
-__all__ = ["COUNTING", "READINGS", "Answered", "Question", "Reading", "answer", "answers", "questions"]
+__all__ = ["COUNTING", "READINGS", "answers", "questions"]

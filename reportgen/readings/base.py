@@ -1,83 +1,13 @@
-"""What a reading is made of: questions that the article does not ask, each with a rule and its answers.
-
-Like a claim, but without a verdict: there is no statement to judge, only something to read off.
-"""
+"""What readings share: the variants that can be read, rates over their GPU time, shares in percent."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, Callable, Mapping
-
 from ..analysis import RunFacts, VariantFacts
-from ..questions.model import Because, Decision, Evidence, decide, fill, said
 from ..saying.units import BytesPerSecond, Percent, Seconds
 
-__all__ = ["Answer", "Answered", "Because", "Decision", "Evidence", "Question", "Reading", "answer", "decide", "percent", "ran", "rate", "time"]
 
-
-@dataclass(frozen=True)
-class Answer:
-    """One way a question can come out. Sentences are `str.format` texts over the rule's arguments."""
-
-    sentence: str
-    because: tuple[Because, ...] = ()
-    caveats: tuple[Because, ...] = ()
-
-
-@dataclass(frozen=True)
-class Question:
-    """rule: a pure function from facts to a decision; every case that it can name is in `answers`."""
-
-    id: str
-    asks: str
-    rule: Callable[[RunFacts], Decision]
-    answers: Mapping[str, Answer]
-
-
-@dataclass(frozen=True)
-class Answered:
-    """A question answered on one run: ready to be shown."""
-
-    question: str
-    case: str
-    sentence: str
-    because: tuple[str, ...] = ()
-    caveats: tuple[str, ...] = ()
-    args: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Reading:
-    """A page: what it asks, its questions, and evidence as tables and charts.
-
-    evidence: pure function from facts; must bear missing variants, counters, ceilings and a missing GPU lane
-    """
-
-    slug: str
-    title: str
-    question: str
-    questions: tuple[Question, ...]
-    evidence: Callable[[RunFacts], Evidence]
-
-    @property
-    def template(self) -> str:
-        return f"readings/{self.slug}.md.j2"
-
-
-def answer(question: Question, facts: RunFacts) -> Answered:
-    """Runs a question's rule and fills the sentences of the case that it picked.
-
-    Raises:
-        KeyError: the rule named an undeclared case, or a sentence asks for an argument not given.
-    """
-    decision = question.rule(facts)
-    chosen, args = question.answers[decision.case], decision.args
-
-    return Answered(question.id, decision.case, fill(chosen.sentence, args), said(chosen.because, args), said(chosen.caveats, args), args)
-
-
-def ran(facts: RunFacts) -> list[VariantFacts]:
-    """Variants that ran and whose GPU activities are known, in their own order."""
+def readable(facts: RunFacts) -> list[VariantFacts]:
+    """Variants whose result is right and whose GPU activities are known, in their own order."""
     return [variant for variant in facts.variants.values() if variant.ok and variant.activities]
 
 

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from ..analysis import RunFacts
 from ..analysis.traffic import forward_traffic
+from ..questions.model import Case, Decision, Question, answer, decide
 from ..saying.units import listed
-from .base import Answer, Decision, Question, decide, ran
+from .base import readable
 
-COUNTING_ANSWERS: dict[str, Answer] = {
-    "counted": Answer("Counted by {tool}, kernel by kernel, in one forward of each variant. Copies and memsets, which no counter sees, are from the trace."),
-    "some": Answer("Counted by {tool}, kernel by kernel, in one forward of each variant; not counted: {missing}. Copies and memsets, which no counter sees, are from the trace."),
-    "modelled-only": Answer("**Modelled only**: this run has no hardware counters. The reason: {reason}."),
-    "recorded-before": Answer("**Modelled only**: this run was recorded before hardware counters were taken. `make report` on this machine records it anew, with them where they are allowed."),
-    "not-matched": Answer("**Modelled only**: hardware counters were taken by {tool}, and could be brought together with no variant's trace: {missing}."),
-    "no-gpu": Answer("There is no GPU in this run, so there is nothing that its counters could count and no kernel whose bytes could be modelled."),
-    "no-lane": Answer("This run's traces have no GPU lane, so there is no kernel to count or to model."),
+COUNTING_ANSWERS: dict[str, Case] = {
+    "counted": answer("Counted by {tool}, kernel by kernel, in one forward of each variant. Copies and memsets, which no counter sees, are from the trace."),
+    "some": answer("Counted by {tool}, kernel by kernel, in one forward of each variant; not counted: {missing}. Copies and memsets, which no counter sees, are from the trace."),
+    "modelled-only": answer("**Modelled only**: this run has no hardware counters. The reason: {reason}."),
+    "recorded-before": answer("**Modelled only**: this run was recorded before hardware counters were taken. `make report` on this machine records it anew, with them where they are allowed."),
+    "not-matched": answer("**Modelled only**: hardware counters were taken by {tool}, and could be brought together with no variant's trace: {missing}."),
+    "no-gpu": answer("There is no GPU in this run, so there is nothing that its counters could count and no kernel whose bytes could be modelled."),
+    "no-lane": answer("This run's traces have no GPU lane, so there is no kernel to count or to model."),
 }
 
 
@@ -26,16 +27,12 @@ def counting_rule(facts: RunFacts) -> Decision:
     if facts.counters_tool is None:
         reason = (facts.counters_reason or "").rstrip(".")
         return decide("modelled-only", reason=reason) if reason else decide("recorded-before")
-    missing = [(v.title, v.counters_reason or "a metric is missing") for v in ran(facts) if forward_traffic(v) is None]
+    missing = [(v.title, v.counters_reason or "a metric is missing") for v in readable(facts) if forward_traffic(v) is None]
     args = {"tool": facts.counters_tool, "missing": listed([f"{title} ({why})" for title, why in missing])}
     if not missing:
         return decide("counted", **args)
-    return decide("not-matched" if len(missing) == len(ran(facts)) else "some", **args)
+    return decide("not-matched" if len(missing) == len(readable(facts)) else "some", **args)
 
 
 COUNTING = Question("counted", "Were the bytes counted?", counting_rule, COUNTING_ANSWERS)
 
-NO_KERNELS = {"no-kernels": Answer("Nothing can be said: no variant of this run has a trace with GPU activities.")}
-NOT_COUNTED = {"not-counted": Answer("Not known: only hardware counters can tell, and this run has none for {what}.")}
-NO_CEILINGS = {"no-ceilings": Answer("Nothing can be said: this run measured no ceilings for copies and matmuls.")}
-NO_TIMES = {"no-times": Answer("Nothing can be said: this run has no GPU times.")}

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..hardware import peaks as device
 from ..analysis import FUSED, RunFacts, VariantFacts
-from ..analysis.traffic import Best, CacheDoubt, best, forward_traffic, forward_work, needed_flop, why_no_ratio
-from ..questions.model import Chart, Evidence
 from ..analysis.bounds import ENOUGH, Limit, bounds, largest, limits_told, shares
-from ..questions.limit_words import WORDS, percent as share_text
 from ..analysis.kernels import main_kernel, tensor_cores, uses_tf32
+from ..analysis.traffic import Best, CacheDoubt, best, forward_traffic, forward_work, needed_flop, why_no_ratio
+from ..hardware import peaks as device
+from ..questions import needs
+from ..questions.limit_words import WORDS
+from ..questions.limit_words import percent as share_text
+from ..questions.model import Because, Case, Chart, Decision, Evidence, Finding, Question, answer, decide
 from ..questions.residency import achieved
 from ..saying.tables import Table, columns
 from ..saying.units import Bytes, BytesPerSecond, Flop, FlopPerSecond, Percent, Ratio, Seconds, listed
-from .base import Answer, Because, Decision, Question, Reading, decide, percent, ran, time
-from .counting import NO_CEILINGS, NO_KERNELS, NO_TIMES
+from .base import percent, readable, time
 
 US = 1e6
 
@@ -34,13 +35,13 @@ class Reach:
         return any(share is not None and share >= ENOUGH for share in (self.of_copy, self.of_matmul, self.done))
 
 
-BEST_ANSWERS: dict[str, Answer] = {
-    **NO_KERNELS, **NO_CEILINGS, **NO_TIMES,
-    "arithmetic": Answer(
+BEST_ANSWERS: dict[str, Case] = {
+    
+    "arithmetic": answer(
         "By the ceilings of this run no forward of this workload takes less than {best}: that is what the {needed} of the pairs that count take at the matmul ceiling ({flop_ceiling}). Memory would "
         "allow {by_bytes} ({operands} at {copy_ceiling}). {fastest}, the fastest here, takes {taken}: {factor} as long.",
         caveats=(Because("cached", "The operands are smaller than four times the last-level cache, so memory's floor can be undercut by what is found there."),)),
-    "memory": Answer(
+    "memory": answer(
         "By the ceilings of this run no forward of this workload takes less than {best}: that is what {operands}, Q, K, V and the output once, take at the copy ceiling ({copy_ceiling}). Arithmetic would "
         "allow {by_flop} ({needed} at {flop_ceiling}). {fastest}, the fastest here, takes {taken}: {factor} as long.",
         caveats=(Because("cached", "The operands are smaller than four times the last-level cache, so this floor can be undercut by what is found there."),)),
@@ -48,12 +49,10 @@ BEST_ANSWERS: dict[str, Answer] = {
 
 
 def best_rule(facts: RunFacts) -> Decision:
-    if not ran(facts):
-        return decide("no-kernels")
     floor, ceilings = best(facts), facts.ceilings
     if floor is None or ceilings is None:
         return decide("no-ceilings")
-    timed = [(v, seconds) for v in ran(facts) if (seconds := time(v))]
+    timed = [(v, seconds) for v in readable(facts) if (seconds := time(v))]
     if not timed:
         return decide("no-times")
     fastest, taken = min(timed, key=lambda pair: pair[1])
@@ -70,7 +69,7 @@ def reach(facts: RunFacts) -> list[Reach]:
         return []
     copy, matmul = ceilings.copy_bytes_per_s or 0.0, ceilings.matmul_flop_per_s or 0.0
     out = []
-    for variant in ran(facts):
+    for variant in readable(facts):
         seconds, kernel = time(variant), main_kernel(variant)
         if variant.id not in FUSED or not seconds or kernel is None or tensor_cores(kernel) == "no":
             continue
@@ -88,19 +87,17 @@ _UNSAID = (
     Because("unsaid", "What their warps wait for is not in this run: nothing here counts stalls. Exponentials, for one, count for neither ceiling."),
 )
 
-FUSED_ANSWERS: dict[str, Answer] = {
-    **NO_KERNELS, **NO_CEILINGS,
-    "no-fused": Answer("Nothing can be said: no fused kernel on Tensor Cores was timed here."),
-    "neither": Answer("The fused kernels reach neither ceiling, by the {enough} that this site calls reaching: {shares}.", because=_BESIDE, caveats=_UNSAID),
-    "some": Answer("By the {enough} that this site calls reaching, {reaching}; {others}.", because=_BESIDE, caveats=_UNSAID),
-    "all": Answer("Every fused kernel reaches a ceiling, by the {enough} that this site calls reaching: {shares}.", because=_BESIDE),
-    "uncounted": Answer("Not known in full: the bytes of {uncounted} were not counted. Beside that the fused kernels reach: {shares}.", because=_BESIDE, caveats=_UNSAID),
+FUSED_ANSWERS: dict[str, Case] = {
+    
+    "no-fused": answer("Nothing can be said: no fused kernel on Tensor Cores was timed here."),
+    "neither": answer("The fused kernels reach neither ceiling, by the {enough} that this site calls reaching: {shares}.", because=_BESIDE, caveats=_UNSAID),
+    "some": answer("By the {enough} that this site calls reaching, {reaching}; {others}.", because=_BESIDE, caveats=_UNSAID),
+    "all": answer("Every fused kernel reaches a ceiling, by the {enough} that this site calls reaching: {shares}.", because=_BESIDE),
+    "uncounted": answer("Not known in full: the bytes of {uncounted} were not counted. Beside that the fused kernels reach: {shares}.", because=_BESIDE, caveats=_UNSAID),
 }
 
 
 def fused_rule(facts: RunFacts) -> Decision:
-    if not ran(facts):
-        return decide("no-kernels")
     if best(facts) is None:
         return decide("no-ceilings")
     found = reach(facts)
@@ -127,21 +124,19 @@ def _share(one: Reach) -> str:
     return f"{copy}{share_text(one.of_matmul)} of the matmul ceiling"
 
 
-STEP_ANSWERS: dict[str, Answer] = {
-    **NO_KERNELS, **NO_CEILINGS,
-    "shares": Answer("Activity by activity, by share of the GPU time: {said}."),
-    "no-steps": Answer("Nothing can be said: no variant of several steps ran here."),
-    "cached": Answer("Not known: the score matrix is {scores} and the last-level cache {cache}, so what the steps ask for need not reach memory, and nothing was counted."),
+STEP_ANSWERS: dict[str, Case] = {
+    
+    "shares": answer("Activity by activity, by share of the GPU time: {said}."),
+    "no-steps": answer("Nothing can be said: no variant of several steps ran here."),
+    "cached": answer("Not known: the score matrix is {scores} and the last-level cache {cache}, so what the steps ask for need not reach memory, and nothing was counted."),
 }
 
 
 def _stepwise(facts: RunFacts) -> list[VariantFacts]:
-    return [variant for variant in ran(facts) if sum(a.kind == "kernel" for a in variant.activities) > 1]
+    return [variant for variant in readable(facts) if sum(a.kind == "kernel" for a in variant.activities) > 1]
 
 
 def step_rule(facts: RunFacts) -> Decision:
-    if not ran(facts):
-        return decide("no-kernels")
     if best(facts) is None:
         return decide("no-ceilings")
     shown = _stepwise(facts)
@@ -164,7 +159,7 @@ _WORDS: dict[Limit, str] = {**WORDS, Limit.NEITHER: "bound by neither", Limit.UN
 
 def evidence(facts: RunFacts) -> Evidence:
     floor = best(facts)
-    shown = [variant for variant in ran(facts) if time(variant)]
+    shown = [variant for variant in readable(facts) if time(variant)]
     if floor is None or not shown:
         return Evidence()
     return Evidence(tables=(_table(facts, shown, floor), *_peaks(facts, shown)), charts=_chart(shown, floor))
@@ -228,14 +223,15 @@ def _chart(shown: list[VariantFacts], floor: Best) -> tuple[Chart, ...]:
                   caption="GPU time of one forward on a logarithmic axis. The mark is the best that the measured ceilings allow."),)
 
 
-READING = Reading(
+READING = Finding(
     slug="limits",
     title="How far from the limit",
     question="How fast could this be here at best, and what keeps each variant from it?",
     questions=(
-        Question("limits-best", "What would be the best time here?", best_rule, BEST_ANSWERS),
-        Question("limits-fused", "Do the fused kernels reach a ceiling?", fused_rule, FUSED_ANSWERS),
-        Question("limits-steps", "And the step-by-step variants?", step_rule, STEP_ANSWERS),
+        Question("limits-best", "What would be the best time here?", best_rule, BEST_ANSWERS, needs=(needs.kernels(),)),
+        Question("limits-fused", "Do the fused kernels reach a ceiling?", fused_rule, FUSED_ANSWERS, needs=(needs.kernels(),)),
+        Question("limits-steps", "And the step-by-step variants?", step_rule, STEP_ANSWERS, needs=(needs.kernels(),)),
     ),
     evidence=evidence,
+    section="readings",
 )

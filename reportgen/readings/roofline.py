@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from typing import Sequence
 
 from ..analysis import ActivityFacts, RunFacts, VariantFacts
-from ..analysis.patterns.roles import MULTIPLIES
-from ..analysis.traffic import activity_traffic, activity_work, forward_traffic
-from ..questions.model import Chart, Evidence
 from ..analysis.bounds import requested
 from ..analysis.kernels import matmuls, tensor_cores, uses_tf32
+from ..analysis.patterns.roles import MULTIPLIES
+from ..analysis.traffic import activity_traffic, activity_work, forward_traffic
+from ..questions import needs
+from ..questions.model import Because, Case, Chart, Decision, Evidence, Finding, Question, answer, decide
 from ..saying.tables import Table, columns
 from ..saying.units import Bytes, BytesPerSecond, Flop, FlopPerSecond, Percent, listed, significant
-from .base import Answer, Because, Decision, Question, Reading, decide, ran, time
-from .counting import NO_CEILINGS, NO_KERNELS
+from .base import readable, time
 
 NEAR = 0.05
 """Points closer than this in both directions are one mark with both names."""
@@ -47,15 +47,15 @@ class Point:
 
 def is_counted(facts: RunFacts) -> bool:
     """Counted bytes are used where there are any; points never mix counted and modelled ones."""
-    return any(forward_traffic(variant) for variant in ran(facts))
+    return any(forward_traffic(variant) for variant in readable(facts))
 
 
 def points(facts: RunFacts) -> list[Point]:
     """Every variant, then the matmuls of those that have other steps beside them; nothing without ceilings."""
     counted = is_counted(facts)
-    whole = [_point(facts, v.title, v, v.activities, time(v), counted) for v in ran(facts)]
+    whole = [_point(facts, v.title, v, v.activities, time(v), counted) for v in readable(facts)]
     parts = [_point(facts, f"{v.title}: its matmuls", v, products, sum(a.duration for a in products), counted)
-             for v in ran(facts) if (products := matmuls(v))]
+             for v in readable(facts) if (products := matmuls(v))]
     return [point for point in (*whole, *parts) if point]
 
 
@@ -111,21 +111,19 @@ def _names(titles: list[str]) -> str:
     return listed(titles)
 
 
-ROOF_ANSWERS: dict[str, Answer] = {
-    **NO_KERNELS, **NO_CEILINGS,
-    "placed": Answer(
+ROOF_ANSWERS: dict[str, Case] = {
+    
+    "placed": answer(
         "The ridge lies at {ridge} FLOP per byte: {flop_ceiling} ÷ {copy_ceiling}. Left of it memory sets the roof, right of it arithmetic. Left: {left}. Right: {right}.",
         because=(Because("other_ridge", "For matrix products on CUDA cores the ridge lies at {other_ridge} FLOP per byte: {on_cores}."),),
         caveats=(Because("tf32", "TF32 is what {tf32} multiplies in, and no matmul of this run was measured in it: that ridge is not known, and the roof is the one of the workload's type."),
                  Because("modelled", "Modelled only: FLOP per *requested* byte, because this run counted none."),
                  Because("absent", "Not shown, because the bytes, the work or the unit of a step are not known: {absent}."))),
-    "no-points": Answer("Nothing can be placed: of no variant both the bytes and the work are known."),
+    "no-points": answer("Nothing can be placed: of no variant both the bytes and the work are known."),
 }
 
 
 def roof_rule(facts: RunFacts) -> Decision:
-    if not ran(facts):
-        return decide("no-kernels")
     ceilings = facts.ceilings
     if not ceilings or not ceilings.copy_bytes_per_s or not ceilings.matmul_flop_per_s:
         return decide("no-ceilings")
@@ -139,25 +137,23 @@ def roof_rule(facts: RunFacts) -> Decision:
     return decide("placed", ridge=significant(ridge), flop_ceiling=FlopPerSecond(ceilings.matmul_flop_per_s), copy_ceiling=BytesPerSecond(ceilings.copy_bytes_per_s),
                   left=_placed(left), right=_placed(right), other_ridge=other and significant(other), on_cores=_placed(cores), modelled=not is_counted(facts),
                   tf32=listed([p.title for p in whole if uses_tf32(facts.variants[p.variant])]),
-                  absent=listed([v.title for v in ran(facts) if v.id not in {p.variant for p in whole}]))
+                  absent=listed([v.title for v in readable(facts) if v.id not in {p.variant for p in whole}]))
 
 
 def _placed(found: Sequence[Point]) -> str:
     return listed([f"{p.title} ({significant(p.intensity)})" for p in found]) or "none"
 
 
-SHARE_ANSWERS: dict[str, Answer] = {
-    **NO_KERNELS, **NO_CEILINGS,
-    "shares": Answer("{nearest} comes closest to the roof above it, with {most}; {farthest} stays farthest below it, with {least}.",
+SHARE_ANSWERS: dict[str, Case] = {
+    
+    "shares": answer("{nearest} comes closest to the roof above it, with {most}; {farthest} stays farthest below it, with {least}.",
                      because=(Because("matmuls", "Their matmuls alone: {matmuls}."),)),
-    "one": Answer("{nearest} reaches {most} of the roof above it."),
-    "no-points": Answer("Nothing can be said: of no variant both the bytes and the work are known."),
+    "one": answer("{nearest} reaches {most} of the roof above it."),
+    "no-points": answer("Nothing can be said: of no variant both the bytes and the work are known."),
 }
 
 
 def share_rule(facts: RunFacts) -> Decision:
-    if not ran(facts):
-        return decide("no-kernels")
     if not facts.ceilings or not facts.ceilings.copy_bytes_per_s or not facts.ceilings.matmul_flop_per_s:
         return decide("no-ceilings")
     found = points(facts)
@@ -201,13 +197,14 @@ def _chart(facts: RunFacts, found: list[Point]) -> tuple[Chart, ...]:
     return (Chart("roofline", "roofline", data, alt=f"Roofline. {said}.", caption=f"FLOP per {word} byte against FLOP per second, both axes logarithmic, under the ceilings that this run measured."),)
 
 
-READING = Reading(
+READING = Finding(
     slug="roofline",
     title="The roofline",
     question="Given the bytes that each variant moves, how fast could it compute, and how fast does it?",
     questions=(
-        Question("roofline-ridge", "On which side of the ridge does each variant lie?", roof_rule, ROOF_ANSWERS),
-        Question("roofline-share", "Who comes close to the roof?", share_rule, SHARE_ANSWERS),
+        Question("roofline-ridge", "On which side of the ridge does each variant lie?", roof_rule, ROOF_ANSWERS, needs=(needs.kernels(),)),
+        Question("roofline-share", "Who comes close to the roof?", share_rule, SHARE_ANSWERS, needs=(needs.kernels(),)),
     ),
     evidence=evidence,
+    section="readings",
 )

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from ..analysis import FUSED, RunFacts, VariantFacts
-from ..analysis.traffic import needed_flop, tensor_core_flop
-from ..questions.bar_charts import number_bars
-from ..questions.model import Chart, Evidence
 from ..analysis.kernels import main_kernel
 from ..analysis.patterns.tiles import Tile, tile, tiled_flop
+from ..analysis.traffic import needed_flop, tensor_core_flop
+from ..questions import needs
+from ..questions.bar_charts import number_bars
+from ..questions.model import Because, Case, Chart, Decision, Evidence, Finding, Question, answer, decide
 from ..saying.tables import Table, columns
 from ..saying.units import Count, Flop, Percent, Ratio, Seconds, listed
-from .base import Answer, Because, Decision, Question, Reading, decide, percent, ran
-from .counting import NO_KERNELS, NOT_COUNTED
+from .base import percent, readable
 
 GIGA = 1e9
 SLACK = 0.01
@@ -21,18 +21,18 @@ _CEILING = Because("saved_time", "At the matmul ceiling of this run, what each o
 _TILES = (Because("exact", "The tile in the name foretells the count to the last operation: {exact}."),
           Because("not_exact", "The tile in the name foretells another number: {not_exact}."))
 
-FUSED_ANSWERS: dict[str, Answer] = {
-    **NO_KERNELS, **NOT_COUNTED,
-    "no-fused": Answer("Nothing can be said: none of the fused backends ran here."),
-    "not-causal": Answer("Nothing is to be skipped: this workload has no causal mask, and every pair counts."),
-    "all-skip": Answer(
+FUSED_ANSWERS: dict[str, Case] = {
+    
+    "no-fused": answer("Nothing can be said: none of the fused backends ran here."),
+    "not-causal": answer("Nothing is to be skipped: this workload has no causal mask, and every pair counts."),
+    "all-skip": answer(
         "The fused kernels leave out the tiles that the mask hides: on Tensor Cores {done}, where the whole square is {full} and the pairs that the mask leaves are {needed}.",
         because=(*_TILES, _CEILING)),
-    "some-skip": Answer(
+    "some-skip": answer(
         "Not all of them leave out the tiles that the mask hides. {skipping}; {whole} the whole square or nearly so. The whole square is {full}, and the pairs that the mask leaves are {needed}.",
         because=(*_TILES, _CEILING)),
-    "none-skips": Answer("No fused kernel leaves out the tiles that the mask hides: {done}, where the whole square is {full} and the pairs that the mask leaves are {needed}.", because=_TILES),
-    "too-few": Answer("Not known: counted are {short}, less than the pairs that the mask leaves need ({needed}), so this counter does not see all of the work."),
+    "none-skips": answer("No fused kernel leaves out the tiles that the mask hides: {done}, where the whole square is {full} and the pairs that the mask leaves are {needed}.", because=_TILES),
+    "too-few": answer("Not known: counted are {short}, less than the pairs that the mask leaves need ({needed}), so this counter does not see all of the work."),
 }
 
 
@@ -42,8 +42,6 @@ def _counted(facts: RunFacts) -> list[tuple[VariantFacts, float]]:
 
 
 def fused_rule(facts: RunFacts) -> Decision:
-    if not ran(facts):
-        return decide("no-kernels")
     if not facts.workload.causal:
         return decide("not-causal")
     if not any(facts.ok(name) for name in FUSED):
@@ -81,19 +79,17 @@ def _tile(variant: VariantFacts) -> Tile | None:
     return tile(kernel.decoded) if kernel else None
 
 
-STEP_ANSWERS: dict[str, Answer] = {
-    **NO_KERNELS, **NOT_COUNTED,
-    "whole": Answer("The step-by-step variants multiply the whole square: {whole} on Tensor Cores, {needed} of which the mask lets through.",
+STEP_ANSWERS: dict[str, Case] = {
+    
+    "whole": answer("The step-by-step variants multiply the whole square: {whole} on Tensor Cores, {needed} of which the mask lets through.",
                     because=(Because("elsewhere", "{elsewhere} does its products elsewhere: nothing was counted on Tensor Cores."),)),
-    "elsewhere": Answer("Nothing was counted on Tensor Cores for {elsewhere}: the products are done elsewhere."),
-    "otherwise": Answer("The step-by-step variants do another number of operations than the square has ({full}): {done} on Tensor Cores."),
+    "elsewhere": answer("Nothing was counted on Tensor Cores for {elsewhere}: the products are done elsewhere."),
+    "otherwise": answer("The step-by-step variants do another number of operations than the square has ({full}): {done} on Tensor Cores."),
 }
 
 
 def step_rule(facts: RunFacts) -> Decision:
-    if not ran(facts):
-        return decide("no-kernels")
-    counts = [(v, flop) for v in ran(facts) if v.id not in FUSED and (flop := tensor_core_flop(v)) is not None]
+    counts = [(v, flop) for v in readable(facts) if v.id not in FUSED and (flop := tensor_core_flop(v)) is not None]
     if not counts:
         return decide("not-counted", what="the step-by-step variants")
     some = [(v, flop) for v, flop in counts if flop]
@@ -105,7 +101,7 @@ def step_rule(facts: RunFacts) -> Decision:
 
 
 def evidence(facts: RunFacts) -> Evidence:
-    shown = [(variant, tensor_core_flop(variant)) for variant in ran(facts)]
+    shown = [(variant, tensor_core_flop(variant)) for variant in readable(facts)]
     if not any(flop is not None for _, flop in shown):
         return Evidence()
     return Evidence(tables=(_table(facts, shown),), charts=_chart(facts, shown))
@@ -133,13 +129,14 @@ def _chart(facts: RunFacts, shown: list[tuple[VariantFacts, float | None]]) -> t
                        reference=[needed / GIGA] * len(known), reference_label=f"the pairs that the mask leaves, {Flop(needed)}")
 
 
-READING = Reading(
+READING = Finding(
     slug="half-the-square",
     title="Tensor Core work: half the square",
     question="A causal mask hides nearly half of all pairs. Who computes them all the same?",
     questions=(
-        Question("square-fused", "Do the fused kernels compute what the mask hides?", fused_rule, FUSED_ANSWERS),
-        Question("square-steps", "And the step-by-step variants?", step_rule, STEP_ANSWERS),
+        Question("square-fused", "Do the fused kernels compute what the mask hides?", fused_rule, FUSED_ANSWERS, needs=(needs.kernels(),)),
+        Question("square-steps", "And the step-by-step variants?", step_rule, STEP_ANSWERS, needs=(needs.kernels(),)),
     ),
     evidence=evidence,
+    section="readings",
 )

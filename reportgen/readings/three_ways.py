@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..analysis import ActivityFacts, RunFacts
-from ..analysis.residency import false_zero, field_disagrees, occupancy_disagrees
-from ..questions.bar_charts import number_bars
-from ..questions.model import Chart, Evidence
 from ..analysis.bounds import WORTH_NAMING
 from ..analysis.kernels import kernels, main_kernel
-from ..questions.residency import kernels_table
+from ..analysis.residency import false_zero, field_disagrees, occupancy_disagrees
 from ..hardware.occupancy import AGREEMENT
+from ..questions import needs
+from ..questions.bar_charts import number_bars
+from ..questions.model import Because, Case, Chart, Decision, Evidence, Finding, Question, answer, decide
+from ..questions.residency import kernels_table
 from ..saying.tables import Table, code
 from ..saying.units import Count, Percent, listed, plural
-from .base import Answer, Because, Decision, Question, Reading, decide, ran
-from .counting import NO_KERNELS, NOT_COUNTED
+from .base import readable
 
 NAMED = 3
 FIRST = ("Kernel", "Arithmetic", "Profiler", "Nsight Compute", "Achieved, counted", "Limited by", "Why they differ", "Variants")
@@ -24,20 +24,20 @@ FIRST = ("Kernel", "Arithmetic", "Profiler", "Nsight Compute", "Achieved, counte
 def distinct(facts: RunFacts) -> list[ActivityFacts]:
     """Each kernel with its launch once, in the order of the variants."""
     seen: dict[tuple[object, ...], ActivityFacts] = {}
-    for variant in ran(facts):
+    for variant in readable(facts):
         for kernel in kernels(variant):
             seen.setdefault((kernel.name, kernel.grid, kernel.block, kernel.registers, kernel.shared_memory), kernel)
     return list(seen.values())
 
 
-COUNTED_ANSWERS: dict[str, Answer] = {
-    **NO_KERNELS, **NOT_COUNTED,
-    "agree": Answer("Yes: for all {count} that have both, the theoretical occupancy that Nsight Compute works out is the one that the launch works out at here, within {points} points. Neither is measured.",
+COUNTED_ANSWERS: dict[str, Case] = {
+    
+    "agree": answer("Yes: for all {count} that have both, the theoretical occupancy that Nsight Compute works out is the one that the launch works out at here, within {points} points. Neither is measured.",
                     caveats=(Because("single", "{single} could not be compared."),)),
-    "disagree": Answer("⚠ Not for {odd}: there Nsight Compute works out another theoretical occupancy than this page. For the other {rest} both agree.",
+    "disagree": answer("⚠ Not for {odd}: there Nsight Compute works out another theoretical occupancy than this page. For the other {rest} both agree.",
                        because=(Because("details", "{details}. Trust Nsight Compute: a limit that the trace does not record must be at work."),),
                        caveats=(Because("single", "{single} could not be compared."),)),
-    "no-arithmetic": Answer("Nothing can be worked out: this device's limits are not known here, or the trace lacks the launches' registers."),
+    "no-arithmetic": answer("Nothing can be worked out: this device's limits are not known here, or the trace lacks the launches' registers."),
 }
 
 
@@ -58,13 +58,13 @@ def counted_rule(facts: RunFacts) -> Decision:
     return decide("disagree" if odd else "agree", **args)
 
 
-FIELD_ANSWERS: dict[str, Answer] = {
-    **NO_KERNELS,
-    "all-agree": Answer("The profiler's field agrees with the arithmetic for {same}, but for rounding."),
-    "some-differ": Answer("The profiler's field agrees with the arithmetic for {same}, but for rounding, and not for {differ}.",
+FIELD_ANSWERS: dict[str, Case] = {
+    
+    "all-agree": answer("The profiler's field agrees with the arithmetic for {same}, but for rounding."),
+    "some-differ": answer("The profiler's field agrees with the arithmetic for {same}, but for rounding, and not for {differ}.",
                           because=(Because("false_zeros", "{false_zeros} of these use more than 48 KiB of shared memory and read 0: the profiler reckons with the default limit."),
                                    Because("small_grids", "{small_grids} of these have a grid too small to fill the device: the profiler counts the blocks that there are, not those that would fit."))),
-    "no-field": Answer("Nothing can be compared: this run's traces have no occupancy field, or no kernel's occupancy can be worked out."),
+    "no-field": answer("Nothing can be compared: this run's traces have no occupancy field, or no kernel's occupancy can be worked out."),
 }
 
 
@@ -82,18 +82,16 @@ def field_rule(facts: RunFacts) -> Decision:
                   false_zeros=Count(len(zeros)) if zeros else None, small_grids=Count(len(small)) if small else None)
 
 
-ACHIEVED_ANSWERS: dict[str, Answer] = {
-    **NO_KERNELS, **NOT_COUNTED,
-    "below": Answer("Counted while they ran: among the kernels that take a hundredth of their variant's time or more, {nearest} comes closest to its theoretical value ({nearest_values}), and {farthest} stays "
+ACHIEVED_ANSWERS: dict[str, Case] = {
+    
+    "below": answer("Counted while they ran: among the kernels that take a hundredth of their variant's time or more, {nearest} comes closest to its theoretical value ({nearest_values}), and {farthest} stays "
                     "farthest below it ({farthest_values})."),
-    "one": Answer("{nearest} reaches {nearest_values}."),
+    "one": answer("{nearest} reaches {nearest_values}."),
 }
 
 
 def achieved_rule(facts: RunFacts) -> Decision:
-    if not distinct(facts):
-        return decide("no-kernels")
-    weighty = [k for v in ran(facts) for k in kernels(v) if k.duration >= WORTH_NAMING * sum(a.duration for a in v.activities)]
+    weighty = [k for v in readable(facts) for k in kernels(v) if k.duration >= WORTH_NAMING * sum(a.duration for a in v.activities)]
     known = [(k, k.counters.achieved_pct, k.counters.theoretical_pct) for k in weighty if k.counters and k.counters.achieved_pct is not None and k.counters.theoretical_pct]
     if not known:
         return decide("not-counted", what="any kernel")
@@ -120,7 +118,7 @@ def _sources_first(table: Table) -> Table:
 
 def _chart(facts: RunFacts) -> tuple[Chart, ...]:
     """The longest kernel of each variant: theoretical as bars, achieved as marks."""
-    shown = [(v, k) for v in ran(facts) if (k := main_kernel(v)) and k.occupancy]
+    shown = [(v, k) for v in readable(facts) if (k := main_kernel(v)) and k.occupancy]
     if not shown:
         return ()
     marks = [k.counters.achieved_pct if k.counters else None for _, k in shown]
@@ -132,14 +130,15 @@ def _chart(facts: RunFacts) -> tuple[Chart, ...]:
                        reference=marks if counted else None, reference_label="achieved, counted" if counted else None)
 
 
-READING = Reading(
+READING = Finding(
     slug="occupancy",
     title="Occupancy three ways",
     question="This page, the profiler and Nsight Compute each work out from the launch how full an SM can be, and hardware counts how full it was. Do they agree?",
     questions=(
         Question("occupancy-counted", "Does a second reckoning come to the same?", counted_rule, COUNTED_ANSWERS),
         Question("occupancy-field", "Does the profiler's field?", field_rule, FIELD_ANSWERS),
-        Question("occupancy-achieved", "How much of it is achieved?", achieved_rule, ACHIEVED_ANSWERS),
+        Question("occupancy-achieved", "How much of it is achieved?", achieved_rule, ACHIEVED_ANSWERS, needs=(needs.kernels(),)),
     ),
     evidence=evidence,
+    section="readings",
 )

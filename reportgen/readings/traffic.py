@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 from ..analysis import RunFacts
-from ..analysis.traffic import OPERANDS_BEYOND_CACHE, CacheDoubt, activity_traffic, best, forward_traffic, operand_ratio, why_no_ratio
 from ..analysis.bounds import AGREEMENT, WORTH_NAMING, apart, asked_for, requested, weighty
+from ..analysis.traffic import OPERANDS_BEYOND_CACHE, CacheDoubt, activity_traffic, best, forward_traffic, operand_ratio, why_no_ratio
 from ..questions.limit_words import by_role
+from ..questions.model import Because, Case, Decision, Finding, Question, answer, decide
 from ..saying.units import Bytes, BytesPerSecond, Percent, Ratio, Seconds, listed
-from .base import Answer, Because, Decision, Question, Reading, decide, percent, ran, time
-from .counting import NO_CEILINGS, NO_KERNELS, NO_TIMES, NOT_COUNTED
+from .base import percent, readable, time
 from .traffic_evidence import evidence
 
-FORWARD_ANSWERS: dict[str, Answer] = {
-    **NO_KERNELS,
-    "counted": Answer(
+FORWARD_ANSWERS: dict[str, Case] = {
+    
+    "counted": answer(
         "Through DRAM go, in one forward: {moved}. Q, K, V and the output, each once, are {operands}.",
         because=(Because("factor", "{most} moves {factor} as much as {least}."),
                  Because("from_trace", "No counter sees copies and memsets. By the trace they are {from_trace}.")),
         caveats=(Because("uncounted", "Not counted: {uncounted}."),)),
-    "modelled": Answer(
+    "modelled": answer(
         "By the model, one forward asks for: {asked}. Q, K, V and the output, each once, are {operands}.",
         caveats=(Because("unmodelled", "Not modelled: {unmodelled}."),)),
-    "not-modelled": Answer("Not known: nothing was counted, and no variant's steps are all modelled."),
+    "not-modelled": answer("Not known: nothing was counted, and no variant's steps are all modelled."),
 }
 
 
 def forward_rule(facts: RunFacts) -> Decision:
-    shown = ran(facts)
+    shown = readable(facts)
     if not shown:
         return decide("no-kernels")
     operands, counted = Bytes(facts.workload.operand_bytes), {v.title: t for v in shown if (t := forward_traffic(v))}
@@ -43,20 +43,20 @@ def forward_rule(facts: RunFacts) -> Decision:
                   unmodelled=listed([v.title for v in shown if v.title not in modelled]))
 
 
-RATIO_ANSWERS: dict[str, Answer] = {
-    **NO_KERNELS, **NOT_COUNTED,
-    "ratio": Answer("Counted bytes ÷ operand bytes: {ratios}. At {once} every operand crosses once and nothing else does.",
+RATIO_ANSWERS: dict[str, Case] = {
+    
+    "ratio": answer("Counted bytes ÷ operand bytes: {ratios}. At {once} every operand crosses once and nothing else does.",
                     caveats=(Because("below", "Below {once}, as in {below}, a part was still in the cache when counting began or ended."),)),
-    CacheDoubt.MAY_HOLD.value: Answer(
+    CacheDoubt.MAY_HOLD.value: answer(
         "No ratio to the operands is given here: they are {operands}, and the last-level cache holds {cache}. They can stay in it from one forward to the next, so a low count "
         "proves no thrift. From {needed} of operands on, {times} times the cache, the ratio would mean something.",
         because=(Because("below", "It shows: {below} move less than their operands, because a part of them was in the cache before or had not left it after."),)),
-    CacheDoubt.SIZE_UNKNOWN.value: Answer("No ratio to the operands is given here: the size of the last-level cache was not recorded, so nobody can say whether the operands stay in it."),
+    CacheDoubt.SIZE_UNKNOWN.value: answer("No ratio to the operands is given here: the size of the last-level cache was not recorded, so nobody can say whether the operands stay in it."),
 }
 
 
 def ratio_rule(facts: RunFacts) -> Decision:
-    shown = ran(facts)
+    shown = readable(facts)
     if not shown:
         return decide("no-kernels")
     counted = [(v, t) for v in shown if (t := forward_traffic(v))]
@@ -70,10 +70,10 @@ def ratio_rule(facts: RunFacts) -> Decision:
     return decide("ratio", ratios=listed([f"{v.title} {Ratio(operand_ratio(facts, v) or 0.0)}" for v, _ in counted]), once=Ratio(1.0), below=below)
 
 
-AGREE_ANSWERS: dict[str, Answer] = {
-    **NO_KERNELS, **NOT_COUNTED,
-    "agree": Answer("Yes: in every kernel that takes a hundredth of its variant's time or more, what was counted lies within {within} of what the step asks for."),
-    "apart": Answer(
+AGREE_ANSWERS: dict[str, Case] = {
+    
+    "agree": answer("Yes: in every kernel that takes a hundredth of its variant's time or more, what was counted lies within {within} of what the step asks for."),
+    "apart": answer(
         "Not everywhere: they differ by more than {within} in a part of the kernels. In the others the count confirms the model.",
         because=(Because("below", "Fewer bytes than asked for: {below}. What a step reads may still be in the cache, and what it writes may leave the cache after its end."),
                  Because("above", "More bytes than asked for: {above}. A step may read something more than once, or push lines out that an earlier one had left in the cache."))),
@@ -81,7 +81,7 @@ AGREE_ANSWERS: dict[str, Answer] = {
 
 
 def agree_rule(facts: RunFacts) -> Decision:
-    shown = ran(facts)
+    shown = readable(facts)
     if not shown:
         return decide("no-kernels")
     kernels = [(v.title, a) for v in shown for a in v.activities
@@ -94,15 +94,15 @@ def agree_rule(facts: RunFacts) -> Decision:
     return decide("apart" if odd else "agree", within=Percent(100 * AGREEMENT), below=by_role(below), above=by_role(above))
 
 
-FLOOR_ANSWERS: dict[str, Answer] = {
-    **NO_KERNELS, **NO_CEILINGS, **NO_TIMES,
-    "counted": Answer("A copy reaches {ceiling} here. At that rate the operands alone take {floor}, and the counted bytes take: {parts}."),
-    "modelled": Answer("A copy reaches {ceiling} here. At that rate the operands alone take {floor}, and by the model the bytes that the steps ask for take: {parts}."),
+FLOOR_ANSWERS: dict[str, Case] = {
+    
+    "counted": answer("A copy reaches {ceiling} here. At that rate the operands alone take {floor}, and the counted bytes take: {parts}."),
+    "modelled": answer("A copy reaches {ceiling} here. At that rate the operands alone take {floor}, and by the model the bytes that the steps ask for take: {parts}."),
 }
 
 
 def floor_rule(facts: RunFacts) -> Decision:
-    shown = ran(facts)
+    shown = readable(facts)
     if not shown:
         return decide("no-kernels")
     floor, ceiling = best(facts), facts.ceilings.copy_bytes_per_s if facts.ceilings else None
@@ -117,7 +117,7 @@ def floor_rule(facts: RunFacts) -> Decision:
     return decide("counted" if counted else "modelled", ceiling=BytesPerSecond(ceiling), floor=Seconds(floor.by_bytes), parts=listed(parts))
 
 
-READING = Reading(
+READING = Finding(
     slug="bytes",
     title="Where the bytes go",
     question="How many bytes cross to memory in one forward, step by step, and how many would have to?",
@@ -128,4 +128,5 @@ READING = Reading(
         Question("bytes-floor", "How much of the time do the bytes explain?", floor_rule, FLOOR_ANSWERS),
     ),
     evidence=evidence,
+    section="readings",
 )

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from ..hardware import peaks as device
 from ..analysis import ActivityFacts, RunFacts, VariantFacts
-from ..analysis.traffic import activity_traffic, dram_bytes, forward_traffic
-from ..questions.bar_charts import number_bars
-from ..questions.model import Chart, Evidence
 from ..analysis.bounds import apart, asked_for, requested
+from ..analysis.traffic import activity_traffic, dram_bytes, forward_traffic
+from ..hardware import peaks as device
+from ..questions.bar_charts import number_bars
 from ..questions.limit_words import ratio_cell, ratio_notes
+from ..questions.model import Chart, Evidence
 from ..saying.tables import Table, columns
 from ..saying.units import Bytes, Count, Ratio, listed
-from .base import per_second, percent, ran, rate, time, us
+from .base import per_second, percent, rate, readable, time, us
 
 MIB = 2**20
 MOST_ROLES = 7
@@ -20,7 +20,7 @@ TOO_SMALL = 64 * 2**10
 
 
 def evidence(facts: RunFacts) -> Evidence:
-    shown = ran(facts)
+    shown = readable(facts)
     if not shown:
         return Evidence()
     stepwise = [variant for variant in shown if len(variant.activities) > 2]

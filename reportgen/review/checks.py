@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Sequence
 
-from .. import analysis as facts_room, run as run_room
-from ..run import noise as noise_room
+from .. import analysis as facts_room
+from .. import run as run_room
 from ..errors import ReportError
 from ..run import Run
+from ..run import noise as noise_room
 
 NOTE = "note: "
 

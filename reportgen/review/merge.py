@@ -6,10 +6,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal, Sequence
 
-from .. import analysis as facts_room, run as run_room
-from ..run import device_slug, noise as noise_room, slots
-from .diff import trees
+from .. import analysis as facts_room
+from .. import run as run_room
 from ..errors import ReportError
+from ..run import device_slug, slots
+from ..run import noise as noise_room
+from .diff import trees
 
 
 @dataclass(frozen=True)

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Callable, Literal
 
-from . import diff
 from .. import run as run_room
-from ..run import slots
-from .diff import RunDiff, Side, render, words
-from ..numbers import quantities
 from ..errors import ReportError
+from ..numbers import quantities
 from ..numbers.statistics import PROCESSES
+from ..run import slots
 from ..saying.units import plural
+from . import diff
+from .diff import RunDiff, Side, render, words
 
 Outcome = Literal["first", "confirmed", "not repeated", "changed", "new baseline", "accepted", "partial"]
 REPLACING = ("first", "changed", "new baseline", "accepted")

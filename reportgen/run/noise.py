@@ -18,13 +18,13 @@ from .. import run as run_room
 from ..errors import ReportError, RunInvalid
 from ..numbers import quantities
 from ..numbers.ranks import detectable
+from ..numbers.statistics import MINIMUM_EFFECT, PROCESSES, Estimate
+from ..saying.tables import Table, columns
+from ..saying.units import Count, Percent, plural
 from . import Run, VariantRun
 from .decode import Misfit, decode
 from .ranges import Setting, Share, Size
 from .read import document, settings
-from ..numbers.statistics import MINIMUM_EFFECT, PROCESSES, Estimate
-from ..saying.tables import Table, columns
-from ..saying.units import Count, Percent, plural
 
 NOISE_FILE = "noise.json"
 SCHEMA_VERSION = 1

@@ -161,7 +161,7 @@ def test_only_the_copy_of_naive_lost_is_no_proof_that_there_is_none(monkeypatch)
     facts = facts_with(monkeypatch, naive=broken("naive", of_kind("gpu_memcpy")))
     assert facts.variants["naive"].trace_loss == trace.TraceLoss(trace.Loss.RECORDS, forwards=5, launches=35, recorded=30)
     assert findings.outcomes(facts)["memcpy-hidden"].headline == (
-        "Not measurable: the GPU side of Naive cannot be counted here (the profiler kept GPU records of 30 of 35 launches, and all of them for none of 5 forwards).")
+        "Not measurable: the GPU activities of Naive cannot be counted: the profiler kept GPU records of 30 of 35 launches, and all of them for none of 5 forwards.")
 
 
 def test_a_memset_that_never_left_a_record_leaves_the_kernels_countable(monkeypatch):

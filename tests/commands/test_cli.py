@@ -33,8 +33,8 @@ OUTCOMES = {
     "memcpy-hidden": Outcome("memcpy-hidden", "holds", "copied", "There is a copy."),
     "flash-fastest": Outcome("flash-fastest", "differs", "other-wins", "Another one wins."),
     "math-slower": Outcome("math-slower", "within noise", "tie", "They tie."),
-    "hbm-dominates": Outcome("hbm-dominates", "not measurable", "no-gpu-lane", "Not measurable: no GPU lane."),
-    "flash-one-kernel": Outcome("flash-one-kernel", "not measurable", "no-gpu-lane", "Not measurable: no GPU lane."),
+    "hbm-dominates": Outcome("hbm-dominates", "not measurable", "no-gpu-lane", "no GPU lane."),
+    "flash-one-kernel": Outcome("flash-one-kernel", "not measurable", "no-gpu-lane", "no GPU lane."),
 }
 
 
@@ -414,7 +414,7 @@ def test_the_summary_of_a_cpu_run_has_no_gpu_numbers():
 
 
 def test_the_summary_counts_reasons_and_shortens_the_list_of_claims():
-    many = {f"claim-{number}": Outcome(f"claim-{number}", "not measurable", "x", "Not measurable: cuDNN did not run here (torch 2.13.0 says no). It may elsewhere.")
+    many = {f"claim-{number}": Outcome(f"claim-{number}", "not measurable", "x", "cuDNN did not run here (torch 2.13.0 says no). It may elsewhere.")
             for number in range(6)}
     many["alone"] = Outcome("alone", "not measurable", "y", "Not measurable: " + "a long reason " * 20)
     lines = summary(facts("cpu"), many, {}, "").splitlines()

@@ -11,7 +11,7 @@ from reportgen.pages import charts
 from reportgen.saying import tables
 from reportgen.analysis import SIX
 from reportgen.findings import FINDINGS, outcomes
-from reportgen.questions.model import refusal
+from reportgen.questions.needs import refusal
 from reportgen.run import Autograd, Chains, Clocks, DefaultBackend, Host, OccupancyProbe, Probes, Protocol
 
 BARE = dict(gpu_time=None, gpu_time_cold=None, wall_time=None, host_time=None, profiled_host_time=None, first_call=None, first_call_new_shape=None,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from builders import facts, no_lane, unavailable, variant
-from reportgen.questions.model import evaluate
+from reportgen.questions.evaluate import evaluate
 from reportgen.analysis import OpFacts
 from reportgen.findings.cudnn_kernel import FINDING
-from turned import renamed, with_extra_kernel, without_ops
+from turned import renamed, with_extra_kernel
 
 CLAIMS = {claim.id: claim for claim in FINDING.claims}
 SDPA = "aten::scaled_dot_product_attention"
@@ -36,16 +36,6 @@ CASES_REACHED = {
         lambda: renamed(facts(), "sdpa_cudnn", "mystery_kernel"),
         "Not measurable in full: with torch 2.11.0+cu130 and cuDNN 9.19.0, SDPA cuDNN is one kernel per forward beside 1 memset (4 B), but "
         "its name, `mystery_kernel`, does not say where it comes from."),
-    ("cudnn-one-kernel", "unavailable"): (
-        lambda: facts("mi300x"),
-        "Not measurable: SDPA cuDNN did not run here (Torch was not compiled with cuDNN "
-        "attention)."),
-    ("cudnn-one-kernel", "no-gpu-lane"): (
-        lambda: no_lane(facts()),
-        "Not measurable: this run's trace has no GPU lane, so there is nothing to count."),
-    ("cudnn-one-kernel", "recorded-before"): (
-        lambda: variant(facts(), "sdpa_cudnn", kernels=None),
-        "Not measurable: this run was recorded before the GPU side of this variant's trace was measured."),
     ("cudnn-no-transposes", "none-and-four"): (
         lambda: facts(),
         "With torch 2.11.0+cu130, cuDNN's forward has no `aten::transpose`, flash's has 4 and efficient's 4."),
@@ -56,12 +46,6 @@ CASES_REACHED = {
     ("cudnn-no-transposes", "cudnn-transposes"): (
         lambda: transposed(facts(), "sdpa_cudnn", 2),
         "With torch 2.11.0+cu130, cuDNN's forward has 2 `aten::transpose`, flash's has 4 and efficient's 4."),
-    ("cudnn-no-transposes", "unavailable"): (
-        lambda: unavailable(facts(), "sdpa_efficient", "out of memory"),
-        "Not measurable: SDPA efficient did not run here (out of memory)."),
-    ("cudnn-no-transposes", "recorded-before"): (
-        lambda: without_ops(facts(), "sdpa_flash"),
-        "Not measurable: this run was recorded before the list of CPU ops was measured."),
 }
 
 # claim → device → (verdict, case)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 
-from builders import activity, facts, no_lane, probes, unavailable, variant
-from reportgen.questions.model import evaluate
+from builders import activity, facts, probes, unavailable
+from reportgen.questions.evaluate import evaluate
 from reportgen.findings.cudnn_launch import FINDING
 from reportgen.findings.zero_cause import pair
 from reportgen.run import OccupancyProbe, ProbeLaunch
-from turned import WIDE, counted, kernels, resident, with_extra_kernel, without_kernels
+from turned import WIDE, counted, kernels, resident, with_extra_kernel
 
 CLAIMS = {claim.id: claim for claim in FINDING.claims}
 GRID = (8448, 1, 1)
@@ -57,18 +57,6 @@ CASES_REACHED = {
         "With torch 2.11.0+cu130 and cuDNN 9.19.0, cuDNN's kernel is launched by `cuLaunchKernel`, not by `cuLaunchKernelEx`, and not all "
         "others by `cudaLaunchKernel`: 4 kernels of cuBLAS nvjet by `cuLaunchKernelEx` and 2 kernels of cuBLAS xmma GEMM by "
         "`cudaLaunchKernelExC`."),
-    ("cudnn-launch-api", "no-kernel"): (
-        lambda: without_kernels(facts(), "sdpa_cudnn"),
-        "Not measurable: the trace of SDPA cuDNN shows no kernel."),
-    ("cudnn-launch-api", "unavailable"): (
-        lambda: unavailable(all_by_runtime(facts()), "sdpa_efficient", "out of memory"),
-        "Not measurable: SDPA efficient did not run here (out of memory)."),
-    ("cudnn-launch-api", "no-gpu-lane"): (
-        lambda: no_lane(facts()),
-        "Not measurable: this run's trace has no GPU lane, so there is nothing to count."),
-    ("cudnn-launch-api", "recorded-before"): (
-        lambda: variant(facts(), "sdpa_cudnn", kernels=None),
-        "Not measurable: this run was recorded before the GPU side of this variant's trace was measured."),
     ("cudnn-zero-occupancy", "zero"): (
         lambda: facts(),
         "The profiler shows 0 % occupancy for cuDNN's kernel, with torch 2.11.0+cu130 and cuDNN 9.19.0."),
@@ -82,16 +70,6 @@ CASES_REACHED = {
     ("cudnn-zero-occupancy", "no-field"): (
         lambda: kernels(facts(), "sdpa_cudnn", profiler_occupancy=None),
         "Not measurable: the trace has no occupancy field for cuDNN's kernel."),
-    ("cudnn-zero-occupancy", "unavailable"): (
-        lambda: facts("t4"),
-        "Not measurable: SDPA cuDNN did not run here (cuDNN SDPA only supports gpu architectures "
-        "in the range [sm80, sm121])."),
-    ("cudnn-zero-occupancy", "no-gpu-lane"): (
-        lambda: no_lane(facts()),
-        "Not measurable: this run's trace has no GPU lane, so there is nothing to count."),
-    ("cudnn-zero-occupancy", "recorded-before"): (
-        lambda: variant(facts(), "sdpa_cudnn", kernels=None),
-        "Not measurable: this run was recorded before the GPU side of this variant's trace was measured."),
     ("cudnn-zero-cause", "both-halves"): (
         lambda: facts("a100"),
         "The driver call is not the cause of the 0 %, with torch 2.13.0+cu130 and cuDNN 9.19.0: `s16816gemm 128x128 (16-bit in, FP32)` (80 "
@@ -116,16 +94,6 @@ CASES_REACHED = {
     ("cudnn-zero-cause", "no-zero"): (
         lambda: kernels(facts(), "sdpa_cudnn", profiler_occupancy=19.0),
         "Not measurable: the profiler shows 19 % for cuDNN's kernel here, so there is no 0 % to explain."),
-    ("cudnn-zero-cause", "unavailable"): (
-        lambda: facts("mi300x"),
-        "Not measurable: SDPA cuDNN did not run here (Torch was not compiled with cuDNN "
-        "attention)."),
-    ("cudnn-zero-cause", "no-gpu-lane"): (
-        lambda: no_lane(facts()),
-        "Not measurable: this run's trace has no GPU lane, so there is nothing to count."),
-    ("cudnn-zero-cause", "recorded-before"): (
-        lambda: variant(facts(), "sdpa_cudnn", kernels=None),
-        "Not measurable: this run was recorded before the GPU side of this variant's trace was measured."),
     ("cudnn-real-occupancy", "like-flash"): (
         lambda: facts("a100"),
         "cuDNN's kernel has an occupancy of 12.5 % (1 block of 8 warps), like flash's 12.5 %, with torch 2.13.0+cu130 and cuDNN 9.19.0."),
@@ -140,23 +108,6 @@ CASES_REACHED = {
     ("cudnn-real-occupancy", "unlike-flash"): (
         lambda: resident(facts("a100"), "sdpa_flash", 128, 128, 49152, 19),
         "cuDNN's kernel has an occupancy of 12.5 % (1 block of 8 warps), unlike flash's 18.75 %, with torch 2.13.0+cu130 and cuDNN 9.19.0."),
-    ("cudnn-real-occupancy", "other-workload"): (
-        lambda: resident(facts("a100", workload=WIDE), "sdpa_cudnn", 256, 240, 98304, 0),
-        "Not measurable: the published value belongs to the article's workload, and this run used another (batch 4, heads 16, sequence "
-        "2,048, head dimension 128, bfloat16, causal)."),
-    ("cudnn-real-occupancy", "no-arithmetic"): (
-        lambda: kernels(facts(), "sdpa_cudnn", occupancy=None),
-        "Not measurable: the occupancy of SDPA cuDNN cannot be worked out, because the trace or our tables lack the limits of this device "
-        "(NVIDIA H200)."),
-    ("cudnn-real-occupancy", "unavailable"): (
-        lambda: unavailable(facts("a100"), "sdpa_flash", "out of memory"),
-        "Not measurable: SDPA flash did not run here (out of memory)."),
-    ("cudnn-real-occupancy", "no-gpu-lane"): (
-        lambda: no_lane(facts()),
-        "Not measurable: this run's trace has no GPU lane, so there is nothing to count."),
-    ("cudnn-real-occupancy", "recorded-before"): (
-        lambda: variant(facts(), "sdpa_cudnn", kernels=None),
-        "Not measurable: this run was recorded before the GPU side of this variant's trace was measured."),
 }
 
 # claim → device → (verdict, case)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from builders import facts, no_lane, unavailable, variant
-from reportgen.questions.model import evaluate
+from builders import facts, variant
+from reportgen.questions.evaluate import evaluate
 from reportgen.findings.efficient_kernel import FINDING
 from turned import counted, renamed, with_extra_kernel
 
@@ -32,15 +32,6 @@ CASES_REACHED = {
         lambda: facts("t4"),
         "Not measurable: the claim is about bfloat16, and this run computes in float16; with torch 2.11.0+cu130, SDPA efficient launches 1 "
         "kernel per forward here."),
-    ("efficient-one-kernel", "unavailable"): (
-        lambda: unavailable(facts(), "sdpa_efficient", "out of memory"),
-        "Not measurable: SDPA efficient did not run here (out of memory)."),
-    ("efficient-one-kernel", "no-gpu-lane"): (
-        lambda: no_lane(facts()),
-        "Not measurable: this run's trace has no GPU lane, so there is nothing to count."),
-    ("efficient-one-kernel", "recorded-before"): (
-        lambda: variant(facts(), "sdpa_efficient", kernels=None),
-        "Not measurable: this run was recorded before the GPU side of this variant's trace was measured."),
 }
 
 # claim → device → (verdict, case)

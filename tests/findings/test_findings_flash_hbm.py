@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from builders import activities, activity, facts, no_lane, unavailable, variant
+from builders import activities, activity, facts, variant
 from reportgen.analysis import CounterFacts
-from reportgen.questions.model import evaluate
+from reportgen.questions.evaluate import evaluate
 from reportgen.analysis.bounds import Limit, bound, shares
 from reportgen.findings.flash_hbm import FINDING
 from reportgen.run import Ceilings
@@ -61,16 +61,6 @@ CASES_REACHED = {
         lambda: renamed(facts(), "sdpa_flash", "mystery_kernel"),
         "Not measurable in full: with torch 2.11.0+cu130, SDPA flash is one kernel per forward, but its name, `mystery_kernel`, does not "
         "say which implementation it is."),
-    ("flash-one-kernel", "unavailable"): (
-        lambda: facts("t4"),
-        "Not measurable: SDPA flash did not run here (Flash attention only supports gpu "
-        "architectures in the range [sm80, sm121])."),
-    ("flash-one-kernel", "no-gpu-lane"): (
-        lambda: facts("cpu"),
-        "Not measurable: this run's trace has no GPU lane, so there is nothing to count."),
-    ("flash-one-kernel", "recorded-before"): (
-        lambda: variant(facts(), "sdpa_flash", kernels=None),
-        "Not measurable: this run was recorded before the GPU side of this variant's trace was measured."),
     ("hbm-dominates", "dominates"): (
         lambda: stepwise(facts(), naive_inplace=0.75, sdpa_math=0.5),
         "HBM-bound activities take 75 % of the GPU time of naive in place and 50 % of SDPA math's, with torch 2.11.0+cu130."),
@@ -91,30 +81,10 @@ CASES_REACHED = {
         lambda: by_count(stepwise(facts(), naive_inplace=0.75, sdpa_math=0.5), naive_inplace=(1, 1), sdpa_math=(0.62, 0.58)),
         "Whether HBM dominates cannot be told, with torch 2.11.0+cu130: 75 % of naive in place's GPU time and 50 % of SDPA math's is "
         "HBM-bound by the bytes that the steps ask for, 75 % and 0 % by those that were counted."),
-    ("hbm-dominates", "no-ceilings"): (
-        lambda: facts(ceilings=None),
-        "Not measurable: this run has no measured ceilings for copies and matmuls, so no activity can be called bound by either."),
     ("hbm-dominates", "not-modelled"): (
         lambda: unmodelled(facts()),
         "Not measurable: 68.4 % of naive in place's GPU time and 0 % of SDPA math's is spent in activities whose bytes or FLOP are not "
         "known."),
-    ("hbm-dominates", "fits-in-cache"): (
-        lambda: smaller_cache(facts(), 128 * MIB + 1),
-        "Not measurable: the score matrix (256 MiB) is smaller than twice the last-level cache (128 MiB), so its round trips need not reach"
-        " HBM."),
-    ("hbm-dominates", "cache-unknown"): (
-        lambda: smaller_cache(facts(), None),
-        "Not measurable: the size of this device's last-level cache was not recorded, so nobody can say whether the score matrix (256 MiB) "
-        "stays in it."),
-    ("hbm-dominates", "unavailable"): (
-        lambda: unavailable(facts(), "sdpa_math", "out of memory"),
-        "Not measurable: SDPA math did not run here (out of memory)."),
-    ("hbm-dominates", "no-gpu-lane"): (
-        lambda: no_lane(facts()),
-        "Not measurable: this run's trace has no GPU lane, so there is nothing to count."),
-    ("hbm-dominates", "recorded-before"): (
-        lambda: variant(facts(), "naive_inplace", kernels=None),
-        "Not measurable: this run was recorded before the GPU side of this variant's trace was measured."),
     ("flash-never-writes-scores", "never-allocated"): (
         lambda: facts(),
         "Flash holds no score matrix in memory: one forward needs at most 16.5 MiB beyond its inputs, and the score matrix alone would be "
@@ -138,18 +108,6 @@ CASES_REACHED = {
     ("flash-never-writes-scores", "no-peak-memory"): (
         lambda: variant(facts(), "sdpa_flash", peak_memory_bytes=None),
         "Not measurable: this run did not record the peak memory of SDPA flash (it was recorded before this was measured)."),
-    ("flash-never-writes-scores", "fits-in-cache"): (
-        lambda: facts("cpu"),
-        "Not measurable: the score matrix (512 KiB) is smaller than twice the last-level cache (32 MiB), so its round trips need not reach "
-        "HBM."),
-    ("flash-never-writes-scores", "cache-unknown"): (
-        lambda: smaller_cache(facts(), None),
-        "Not measurable: the size of this device's last-level cache was not recorded, so nobody can say whether the score matrix (256 MiB) "
-        "stays in it."),
-    ("flash-never-writes-scores", "unavailable"): (
-        lambda: facts("t4"),
-        "Not measurable: SDPA flash did not run here (Flash attention only supports gpu "
-        "architectures in the range [sm80, sm121])."),
 }
 
 # claim → device → (verdict, case)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from builders import facts, no_lane, unavailable, variant
-from reportgen.questions.model import evaluate
+from builders import facts, unavailable
+from reportgen.questions.evaluate import evaluate
 from reportgen.findings.flash_occupancy import FINDING
 from turned import WIDE, counted, kernels, resident
 
@@ -26,24 +26,6 @@ CASES_REACHED = {
         lambda: kernels(facts(), "sdpa_flash", profiler_occupancy=None),
         "Not measurable in full: the arithmetic gives 12.5 % for flash, and this run has nothing to check it against (no counters: "
         "synthetic; no field in the trace)."),
-    ("flash-occupancy", "no-arithmetic"): (
-        lambda: facts("mi300x"),
-        "Not measurable: the occupancy of SDPA flash cannot be worked out, because the trace or our tables lack the limits of this device "
-        "(AMD Instinct MI300X)."),
-    ("flash-occupancy", "other-workload"): (
-        lambda: resident(facts(workload=WIDE), "sdpa_flash", 128, 255, 65536, 0),
-        "Not measurable: the published value belongs to the article's workload, and this run used another (batch 4, heads 16, sequence "
-        "2,048, head dimension 128, bfloat16, causal)."),
-    ("flash-occupancy", "unavailable"): (
-        lambda: facts("t4"),
-        "Not measurable: SDPA flash did not run here (Flash attention only supports gpu "
-        "architectures in the range [sm80, sm121])."),
-    ("flash-occupancy", "no-gpu-lane"): (
-        lambda: no_lane(facts()),
-        "Not measurable: this run's trace has no GPU lane, so there is nothing to count."),
-    ("flash-occupancy", "recorded-before"): (
-        lambda: variant(facts(), "sdpa_flash", kernels=None),
-        "Not measurable: this run was recorded before the GPU side of this variant's trace was measured."),
 }
 
 # claim → device → (verdict, case)

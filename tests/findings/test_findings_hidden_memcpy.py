@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from builders import activities, activity, estimate, facts, probes, unavailable, variant
+from builders import activities, activity, estimate, facts, probes, variant
 from case_tables import outcome
 from reportgen.findings.hidden_memcpy import FINDING
 from reportgen.numbers.statistics import Estimate
@@ -48,12 +48,6 @@ MINIMAL_RUNS = MinimalRefusal(refused=False)
 
 
 CASES_REACHED = {
-    ("memcpy-hidden", "unavailable"): (
-        lambda: unavailable(facts(), "naive_inplace", "out of memory"),
-        "Not measurable: Naive in place did not run here (out of memory)."),
-    ("memcpy-hidden", "recorded-before"): (
-        untraced,
-        "Not measurable: this run was recorded before the GPU side of this variant's trace was measured."),
     ("memcpy-hidden", "no-gpu-lane"): (
         lambda: facts("cpu"),
         "Not measurable: this run's trace has no GPU lane, so no copy can be seen or missed there."),
@@ -69,15 +63,6 @@ CASES_REACHED = {
     ("memcpy-hidden", "copy-in-both"): (
         copy_in_place,
         "With torch 2.11.0+cu130, the masking step copies on the GPU in both variants (`Memcpy DtoD (Device -> Device)` in naive), so writing in place removes nothing."),
-    ("memcpy-inplace-removes", "unavailable"): (
-        lambda: unavailable(facts(), "naive", "out of memory"),
-        "Not measurable: Naive did not run here (out of memory)."),
-    ("memcpy-inplace-removes", "recorded-before"): (
-        lambda: variant(facts(), "naive", gpu_time=None),
-        "Not measurable: this run was recorded before GPU time was measured."),
-    ("memcpy-inplace-removes", "no-gpu-lane"): (
-        lambda: facts("cpu"),
-        "Not measurable: this run's trace has no GPU lane, so there is nothing to count."),
     ("memcpy-inplace-removes", "no-copy"): (
         no_copy,
         "Not measurable: naive shows no copy under `masked_fill` here, so there is none that in place could remove."),
@@ -93,12 +78,6 @@ CASES_REACHED = {
     ("memcpy-inplace-removes", "copy-stays"): (
         copy_in_place,
         "In place a copy is still there under the masking step; GPU time is 930 µs against 1.06 ms."),
-    ("inplace-fewer-cpu-ops", "unavailable"): (
-        lambda: unavailable(facts(), "naive", "out of memory"),
-        "Not measurable: Naive did not run here (out of memory)."),
-    ("inplace-fewer-cpu-ops", "recorded-before"): (
-        lambda: variant(facts(), "naive", ops=()),
-        "Not measurable: this run was recorded before the CPU side of this variant's trace was measured."),
     ("inplace-fewer-cpu-ops", "no-mask-step"): (
         lambda: ops_of("naive_inplace", "sdpa_flash"),
         "Not measurable: the trace of Naive in place shows no `masked_fill` op, so there is no masking step to count."),
@@ -111,12 +90,6 @@ CASES_REACHED = {
     ("inplace-fewer-cpu-ops", "more"): (
         lambda: variant(ops_of("naive", "naive_inplace"), "naive_inplace", ops=facts().variants["naive"].ops),
         "With torch 2.11.0+cu130, the masking step dispatches more in place: 12 CPU ops instead of 3."),
-    ("inplace-autograd", "unavailable"): (
-        lambda: unavailable(facts(), "naive_inplace", "out of memory"),
-        "Not measurable: Naive in place did not run here (out of memory)."),
-    ("inplace-autograd", "recorded-before"): (
-        lambda: probes(facts(), autograd=None),
-        "Not measurable: this run was recorded before the gradient of both variants was measured."),
     ("inplace-autograd", "probe-failed"): (
         lambda: probes(facts(), autograd=Autograd(reason="CUDA out of memory")),
         "Not measurable: the gradients could not be taken here (CUDA out of memory)."),
@@ -132,12 +105,6 @@ CASES_REACHED = {
     ("inplace-autograd", "never-refused"): (
         lambda: autograd(minimal_refusal=MINIMAL_RUNS),
         "With torch 2.11.0+cu130, nothing breaks: backward through the in-place mask gives naive's gradients, and the minimal graph that should be refused runs as well."),
-    ("inplace-memory", "unavailable"): (
-        lambda: unavailable(facts(), "naive", "out of memory"),
-        "Not measurable: Naive did not run here (out of memory)."),
-    ("inplace-memory", "recorded-before"): (
-        lambda: variant(facts(), "naive", peak_memory_bytes=None),
-        "Not measurable: this run was recorded before peak memory was measured."),
     ("inplace-memory", "not-counted"): (
         lambda: facts("cpu"),
         "Not measurable: torch counts no peak memory on this device."),

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from builders import activities, facts, unavailable, variant
+from builders import activities, facts, variant
 from case_tables import outcome
 from reportgen.findings.mask_rebuilt import FINDING
 from reportgen.analysis.patterns import rebuilt_mask
@@ -25,12 +25,6 @@ def odd_forward():
 
 
 CASES_REACHED = {
-    ("math-mask-rebuilt", "unavailable"): (
-        lambda: unavailable(facts(), "sdpa_math", "out of memory"),
-        "Not measurable: SDPA math did not run here (out of memory)."),
-    ("math-mask-rebuilt", "recorded-before"): (
-        lambda: variant(facts(), "sdpa_math", ops=()),
-        "Not measurable: this run was recorded before the CPU side of this variant's trace was measured."),
     ("math-mask-rebuilt", "rebuilt"): (
         facts,
         "With torch 2.11.0+cu130, math builds the causal mask anew in every recorded forward: `aten::ones` → `aten::fill_`, `aten::tril`, `aten::scalar_tensor` → `aten::fill_` and `aten::where`; 5 kernels and 10.8 µs of 2.58 ms GPU time (0.42 %)."),

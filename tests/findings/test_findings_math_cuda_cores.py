@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from counted import h200 as counters_h200
-from builders import activities, facts, unavailable, variant
+from builders import activities, facts, variant
 from case_tables import outcome
 from reportgen.analysis import CounterFacts
 from reportgen.findings.math_cuda_cores import FINDING
@@ -28,18 +28,6 @@ def tf32():
 
 
 CASES_REACHED = {
-    ("math-no-tensor-cores", "unavailable"): (
-        lambda: unavailable(facts(), "sdpa_math", "out of memory"),
-        "Not measurable: SDPA math did not run here (out of memory)."),
-    ("math-no-tensor-cores", "no-gpu-lane"): (
-        lambda: facts("cpu"),
-        "Not measurable: this run's trace has no GPU lane, so there is nothing to count."),
-    ("math-no-tensor-cores", "recorded-before"): (
-        lambda: variant(facts(), "sdpa_math", kernels=None, activities=()),
-        "Not measurable: this run was recorded before the GPU side of this variant's trace was measured."),
-    ("math-no-tensor-cores", "other-dtype"): (
-        lambda: facts("t4"),
-        "Not measurable: the claim is about bfloat16, and this run computes in float16."),
     ("math-no-tensor-cores", "as-said"): (
         facts,
         "With torch 2.11.0+cu130, math's matmuls run in FP32 without Tensor Cores (`xmma gemm FP32 128x128x8 (FMA)` and `xmma gemm FP32 64x64x8 (FMA)`), the naive ones in bfloat16 on Tensor Cores (`nvjet bf16 256x128 TNT` and `nvjet bf16 64x512 NNT`)."),
@@ -61,15 +49,6 @@ CASES_REACHED = {
     ("math-no-tensor-cores", "unknown"): (
         lambda: facts("mi300x"),
         "Not measurable: nothing tells whether `Tensile fp32 128x128x16` uses the matrix cores of this GPU (it has no Tensor Cores): its name does not say, and no counters were recorded."),
-    ("math-upcast", "unavailable"): (
-        lambda: unavailable(facts(), "sdpa_math", "out of memory"),
-        "Not measurable: SDPA math did not run here (out of memory)."),
-    ("math-upcast", "recorded-before"): (
-        lambda: variant(facts(), "sdpa_math", ops=()),
-        "Not measurable: this run was recorded before the CPU side of this variant's trace was measured."),
-    ("math-upcast", "other-dtype"): (
-        lambda: facts("t4"),
-        "Not measurable: the claim is about bfloat16, and this run computes in float16."),
     ("math-upcast", "upcast"): (
         facts,
         "With torch 2.11.0+cu130, math casts its inputs from bfloat16 up to FP32 before it computes: 3 casts per forward, each from 16 MiB to 32 MiB."),

@@ -29,12 +29,6 @@ CASES_REACHED = {
     ("predict-then-look", "none-ran"): (
         lambda: each(lambda run, name: unavailable(run, name)),
         "Not measurable: none of the variants ran, so there is no trace to hold against a prediction."),
-    ("predict-then-look", "no-gpu-lane"): (
-        lambda: facts("cpu"),
-        "Not measurable: this run's trace has no GPU lane, so there is nothing to count."),
-    ("predict-then-look", "recorded-before"): (
-        lambda: each(untraced),
-        "Not measurable: this run was recorded before a trace was measured."),
     ("predict-then-look", "no-predictions"): (
         lambda: each(lambda run, name: variant(run, name, prediction=())),
         "Not measurable: this run's variants carry no predictions."),

@@ -41,12 +41,6 @@ def only_math():
 
 
 CASES_REACHED = {
-    ("math-safe-softmax", "unavailable"): (
-        lambda: unavailable(facts(), "sdpa_math", "out of memory"),
-        "Not measurable: SDPA math did not run here (out of memory)."),
-    ("math-safe-softmax", "recorded-before"): (
-        lambda: variant(facts(), "sdpa_math", masked_row=None),
-        "Not measurable: this run was recorded before a fully masked row was measured."),
     ("math-safe-softmax", "no-gpu-lane"): (
         lambda: facts("cpu"),
         "Not measurable in full: the trace has no GPU lane, so the kernels that `aten::_safe_softmax` adds cannot be counted."),
@@ -65,12 +59,6 @@ CASES_REACHED = {
     ("math-safe-softmax", "row-refused"): (
         lambda: row("refused", "attn_mask must have a visible key"),
         "Not measurable in full: `aten::_safe_softmax` adds 4 kernels to the softmax (isneginf, all, fill and where), but math did not take the masked row (attn_mask must have a visible key)."),
-    ("math-accurate", "unavailable"): (
-        lambda: unavailable(facts(), "sdpa_math", "out of memory"),
-        "Not measurable: SDPA math did not run here (out of memory)."),
-    ("math-accurate", "recorded-before"): (
-        lambda: variant(facts(), "sdpa_math", relative_error=None),
-        "Not measurable: this run was recorded before the error against FP64 was measured."),
     ("math-accurate", "most-accurate"): (
         facts,
         "Math has the smallest error against FP64 of the 6 variants that ran: 0.00166 (relative); the next is `sdpa_flash` with 0.00240, 1.45× as much."),

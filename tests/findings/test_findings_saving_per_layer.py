@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from builders import activities, estimate, facts, probes, unavailable
+from builders import activities, estimate, facts, probes
 from case_tables import outcome
 from reportgen.findings.saving_per_layer import FINDING
 from reportgen.numbers.statistics import Estimate
@@ -27,15 +27,6 @@ def scattered():
 
 
 CASES_REACHED = {
-    ("saving-accumulates", "unavailable"): (
-        lambda: unavailable(facts(), "naive_inplace", "out of memory"),
-        "Not measurable: Naive in place did not run here (out of memory)."),
-    ("saving-accumulates", "no-gpu-lane"): (
-        lambda: facts("cpu"),
-        "Not measurable: this run's trace has no GPU lane, so there is nothing to count."),
-    ("saving-accumulates", "recorded-before"): (
-        lambda: probes(facts(), saving_accumulates=None),
-        "Not measurable: this run was recorded before a chain of forwards was measured."),
     ("saving-accumulates", "probe-failed"): (
         lambda: probes(facts(), saving_accumulates=Chains(reason="chains of forwards could not be timed")),
         "Not measurable: the saving over a chain of forwards was not recorded (chains of forwards could not be timed)."),

@@ -16,7 +16,7 @@ import variants
 from builders import activity, estimate, facts, no_lane, unavailable, variant, without
 from reportgen import pages
 from reportgen.analysis import State,  RunFacts, VariantFacts
-from reportgen.questions.model import Because, Case, Chart, Claim, Evidence, Finding, decide
+from reportgen.questions.model import Advice, not_measurable, Because, Case, Chart, Evidence, Finding, decide, claim
 from reportgen.pages import board, compare, device, front, glance, navigation, pictures, site, summaries, tree
 from reportgen.pages import variant as variant_page
 from reportgen.pages.cells import dims, heading, sentence, signed
@@ -45,9 +45,9 @@ def _evidence(run: RunFacts) -> Evidence:
     return Evidence((table,), (chart,))
 
 
-CLAIM = Claim("a-claim", "Flash runs `masked_fill_` never.", _flash, {
-    "measured": Case("holds", "Flash takes {time}, and _safe_softmax is not there.", (Because("small", "It is small."),), (Because("small", "One shape only."),), "Use it | now."),
-    "no-lane": Case("not measurable", "Not measurable: no lane."),
+CLAIM = claim("a-claim", "Flash runs `masked_fill_` never.", _flash, {
+    "measured": Case("holds", "Flash takes {time}, and _safe_softmax is not there.", (Because("small", "It is small."),), (Because("small", "One shape only."),), (Advice("Use it | now."),)),
+    "no-lane": not_measurable("no lane."),
 })
 STUB = Finding("a-finding", "A finding", "Does it run?", (CLAIM,), _evidence)
 

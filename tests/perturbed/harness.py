@@ -16,7 +16,6 @@ from reportgen.commands.summary import summary
 from reportgen.errors import ReportError
 from reportgen.pages import readme, site
 from reportgen.questions.model import Outcome
-from reportgen.readings import Answered
 
 from . import recorded
 from .catalogue import PERTURBATIONS, Perturbation
@@ -77,7 +76,7 @@ class Copy:
         return findings.outcomes(self.facts)
 
     @cached_property
-    def answers(self) -> Mapping[str, Answered]:
+    def answers(self) -> Mapping[str, Outcome]:
         return readings.answers(self.facts)
 
     @cached_property

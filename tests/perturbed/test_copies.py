@@ -74,7 +74,7 @@ def test_a_copy_answers_every_claim_and_question(name: str, copies: Harness):
     copy = copies[name]
     assert list(copy.outcomes) == [claim.id for claim in findings.claims()]
     assert list(copy.answers) == [question.id for question in readings.questions()]
-    said = [*(outcome.headline for outcome in copy.outcomes.values()), *(answer.sentence for answer in copy.answers.values())]
+    said = [*(outcome.headline for outcome in copy.outcomes.values()), *(answer.headline for answer in copy.answers.values())]
     assert [sentence for sentence in said if _holes(sentence)] == []
 
 

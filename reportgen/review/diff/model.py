@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Mapping
 
 from ...analysis import RunFacts
+from ...numbers.statistics import Estimate
 from ...questions.model import Outcome
 from ...run.noise import Noise
-from ...numbers.statistics import Estimate
 
 
 @dataclass(frozen=True)

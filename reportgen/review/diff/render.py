@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import Sequence
 
+from ...numbers.quantities import QUANTITIES
 from ...questions.model import VERDICTS
 from ...saying.tables import Code, Table, columns, markdown, prose
 from ...saying.units import Seconds, plural
-from ...numbers.quantities import QUANTITIES
 from . import words
 from .model import RunDiff, Side, TimingChange
 from .trees import TreeDiff

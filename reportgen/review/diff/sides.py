@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ...run import noise as noise_room
 from ... import run as run_room
 from ...run import Run
+from ...run import noise as noise_room
 from .model import Side
 
 
@@ -21,7 +21,8 @@ def load(folder: Path) -> Side:
 
 def side(run: Run) -> Side:
     """Facts, outcomes and floor of a loaded run."""
-    from ... import analysis as facts_room, findings
+    from ... import analysis as facts_room
+    from ... import findings
 
     facts = facts_room.build(run)
     return Side(facts, findings.outcomes(facts), noise_room.current(run))

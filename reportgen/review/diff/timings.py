@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ...numbers import quantities, ranks
 from ...analysis import VariantFacts
-from ...run.noise import Noise
+from ...numbers import quantities, ranks
 from ...numbers.statistics import MINIMUM_EFFECT, changed
+from ...run.noise import Noise
 from .model import TimingChange
 
 HOST_BOUND = 0.8
