@@ -34,10 +34,12 @@ class Copy:
     @cached_property
     def folder(self) -> Path:
         """The run's slot, written."""
-        run, traces = recorded.run(), recorded.Traces()
+        run, traces = recorded.now(), recorded.Traces()
         self.perturbation.change(run, traces)
+        if self.perturbation.older:
+            recorded.as_schema_1(run)
         label = run["label"]
-        folder = self._root / run["device"]["slug"] / f"{run['workload'] and run['workload']['name']}{f'+{label}' if label else ''}" if "workload" in run else self._root / "slot"
+        folder = self._root / run["device"]["slug"] / (run.get("workload", {"name": "none"})["name"] + (f"+{label}" if label else ""))
         folder.mkdir(parents=True)
         for name in traces:
             file = folder / f"{name}.trace.json.gz"

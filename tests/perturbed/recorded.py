@@ -30,6 +30,25 @@ def run() -> dict[str, Any]:
     return json.loads(_text("run.json"))
 
 
+def now() -> dict[str, Any]:
+    """The same as a capture of today would write it: what schema 1 had no word for has one."""
+    content = run()
+    if content["schema_version"] == 1:
+        content["schema_version"] = 2
+        content["probes"]["occupancy_probe"] = {"launches": content["probes"]["occupancy_probe"]}
+    return content
+
+
+def as_schema_1(content: dict[str, Any]) -> None:
+    """Brings a run of today into the words of schema 1, in place: a recording of an older program."""
+    content["schema_version"] = 1
+    probe = content["probes"].get("occupancy_probe")
+    if probe and "launches" in probe:
+        content["probes"]["occupancy_probe"] = probe["launches"]
+    for entry in content["variants"].values():
+        entry["status"] = {"wrong": "failed", "not-tried": "unavailable"}.get(entry["status"], entry["status"])
+
+
 def floor() -> dict[str, Any]:
     """A fresh copy of the same-code floor beside it."""
     return json.loads(_text("noise.json"))

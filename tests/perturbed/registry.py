@@ -21,6 +21,7 @@ class Perturbation:
     contrived: no capture of today would write it; a hand or a damaged disk would
     floor: edits the same-code floor beside the run; `None` leaves it as recorded
     floored: the floor lies beside the copy at all (another device has none)
+    older: an older program wrote the run, in schema 1; every other copy is a run made now
     """
 
     name: str
@@ -31,18 +32,20 @@ class Perturbation:
     contrived: bool = False
     floor: Floor | None = None
     floored: bool = True
+    older: bool = False
 
 
 PERTURBATIONS: dict[str, Perturbation] = {}
 
 
-def perturbation(*rows: str, refused: bool = False, contrived: bool = False, floor: Floor | None = None, floored: bool = True) -> Callable[[Change], Change]:
+def perturbation(*rows: str, refused: bool = False, contrived: bool = False, floor: Floor | None = None, floored: bool = True,
+                 older: bool = False) -> Callable[[Change], Change]:
     """Declares the function below as a perturbation of its own name; its docstring says what is otherwise."""
     def declare(change: Change) -> Change:
         name = change.__name__
         if name in PERTURBATIONS or not change.__doc__:
             raise ValueError(f"{name} is declared twice, or has no docstring")
-        PERTURBATIONS[name] = Perturbation(name, change.__doc__, change, rows, refused, contrived or refused, floor, floored)
+        PERTURBATIONS[name] = Perturbation(name, change.__doc__, change, rows, refused, contrived or refused, floor, floored, older)
         return change
 
     return declare

@@ -58,7 +58,7 @@ def on_cpu(run: dict[str, Any], traces: Traces) -> None:
            memory_bytes=134000000000, l2_cache_bytes=110100480, power_limit_watts=None, default_power_limit_watts=None, ecc=None)
     run["software"] = {**run["software"], "torch": "2.11.0+cpu", "cuda": None, "cudnn": None, "cublas": None, "driver": None}
     states.not_run(run, traces, "sdpa_efficient", "sdpa_cudnn", reason=f"torch has this backend on GPUs only: {states.NO_KERNEL}")
-    states.not_run(run, traces, "naive_compiled", reason="compiling takes longer than the rest of a CPU run; ask for this variant by name to have it")
+    states.not_run(run, traces, "naive_compiled", reason="compiling takes longer than the rest of a CPU run; ask for this variant by name to have it", status="not-tried")
     states.no_counters(run, "no GPU")
     run["clocks"] = {"available": False, "reason": "not an NVIDIA GPU: NVML has nothing to say", "samples": [], "other_processes": None}
     run["ceilings"] = {"copy_bytes_per_s": 18e9, "matmul_flop_per_s": 120e9, "fp32_flop_per_s": 90e9, "copy_bytes": 134217728, "matmul_size": 1024}

@@ -44,7 +44,7 @@ def failed(run: dict[str, Any], traces: Traces, *names: str, reason: str = OUT_O
 
 def not_asked(run: dict[str, Any], traces: Traces, *names: str) -> None:
     """Variants that `--variants` left out."""
-    not_run(run, traces, *names, reason=NOT_ASKED)
+    not_run(run, traces, *names, reason=NOT_ASKED, status="not-tried")
 
 
 def wrong(run: dict[str, Any], traces: Traces, name: str, error: float | None) -> None:
@@ -54,7 +54,7 @@ def wrong(run: dict[str, Any], traces: Traces, name: str, error: float | None) -
     """
     allowed = run["variants"][name]["allowed_error"]
     found = "the output is not finite" if error is None else f"relative error {error:.2g}"
-    entry = _without_samples(run, traces, name, "failed", f"wrong result: {found}, allowed {allowed:.2g}")
+    entry = _without_samples(run, traces, name, "wrong", f"wrong result: {found}, allowed {allowed:.2g}")
     entry["relative_error"] = error
 
 

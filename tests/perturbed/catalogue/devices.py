@@ -59,6 +59,13 @@ def a100_with_the_articles_times(run: dict[str, Any], traces: Traces) -> None:
 
 
 @perturbation("C", floored=False)
+def a100_with_another_ratio(run: dict[str, Any], traces: Traces) -> None:
+    """The article's device, on which math takes 2.5 times what in place takes: the device is not what differs."""
+    a100_with_the_articles_times(run, traces)
+    samples.on_gpu(run, traces, sdpa_math=4887.5)
+
+
+@perturbation("C", floored=False)
 def rocm(run: dict[str, Any], traces: Traces) -> None:
     """An MI300X: HIP calls, AOTriton kernels, no cuDNN, no capability, no occupancy field, no counters."""
     states.not_run(run, traces, "sdpa_cudnn", reason=NO_CUDNN_ROCM)
@@ -114,7 +121,7 @@ def unknown_architecture(run: dict[str, Any], traces: Traces) -> None:
     shapes.sm(traces, 13, 0, "NVIDIA X1000", 200)
     for name in traces:
         kineto.reads(kineto.kernels(traces[name]), -1)
-    for probe in run["probes"]["occupancy_probe"]:
+    for probe in run["probes"]["occupancy_probe"]["launches"]:
         probe["profiler_occupancy"] = -1
 
 

@@ -64,6 +64,13 @@ def quick(run: dict[str, Any], traces: Traces) -> None:
     run["protocol"].update(rounds=1, rounds_done=[1] * 7, settle_seconds=0.05)
 
 
+@perturbation("A4", older=True)
+def old_run_without_training(run: dict[str, Any], traces: Traces) -> None:
+    """Recorded before training was measured."""
+    for entry in run["variants"].values():
+        entry["training"] = None
+
+
 @perturbation("gaps")
 def no_probes(run: dict[str, Any], traces: Traces) -> None:
     """The process that runs the probes crashed."""

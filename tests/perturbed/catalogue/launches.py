@@ -21,7 +21,7 @@ def profiler_fixed(run: dict[str, Any], traces: Traces) -> None:
     """A later torch: the profiler's field is right above 48 KiB of shared memory as well, 19 % for cuDNN and cuBLAS."""
     for name in traces:
         kineto.reads(_over(traces[name]), 19)
-    for probe in run["probes"]["occupancy_probe"]:
+    for probe in run["probes"]["occupancy_probe"]["launches"]:
         if probe["shared_memory"] > DEFAULT_SHARED_MEMORY:
             probe["profiler_occupancy"] = 25
     run["software"]["torch"] = "2.15.0+cu130"
@@ -41,7 +41,7 @@ def driver_call_is_the_cause(run: dict[str, Any], traces: Traces) -> None:
         for event in kineto.kernels(traces[name]):
             by_driver = event["args"]["correlation"] in launched
             event["args"][kineto.FIELD] = 0 if by_driver else max(1, event["args"][kineto.FIELD])
-    for probe in run["probes"]["occupancy_probe"]:
+    for probe in run["probes"]["occupancy_probe"]["launches"]:
         probe["profiler_occupancy"] = 0 if probe["launch_api"].startswith("cuLaunch") else 25
 
 

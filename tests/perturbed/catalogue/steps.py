@@ -153,6 +153,13 @@ def cudnn_no_kernel_seen(run: dict[str, Any], traces: Traces) -> None:
     kineto.lose(traces["sdpa_cudnn"], lambda event: event["cat"] == "kernel")
 
 
+@perturbation("C")
+def flash_lost_one_record(run: dict[str, Any], traces: Traces) -> None:
+    """The profiler kept flash's kernel in all recorded forwards but one."""
+    last = kineto.kernels(traces["sdpa_flash"])[-1]
+    kineto.lose(traces["sdpa_flash"], lambda event: event is last)
+
+
 @perturbation("ledger predict-then-look")
 def as_predicted(run: dict[str, Any], traces: Traces) -> None:
     """Every variant runs exactly the steps that were predicted."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import samples, shapes
+from .. import recorded, samples, shapes
 from ..recorded import SIX, Traces
 from ..registry import perturbation
 from ..samples import US, around
@@ -21,7 +21,7 @@ def _alike(run: dict[str, Any], traces: Traces, us: float, *names: str) -> None:
         samples.of(run, name)["gpu_time"] = around(us, shifts)
 
 
-@perturbation("baseline")
+@perturbation("baseline", older=recorded.run()["schema_version"] == 1)
 def as_recorded(run: dict[str, Any], traces: Traces) -> None:
     """Nothing is changed."""
 

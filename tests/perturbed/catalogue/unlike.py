@@ -36,6 +36,18 @@ def wrong_inplace(run: dict[str, Any], traces: Traces) -> None:
     states.wrong(run, traces, "naive_inplace", 0.3)
 
 
+@perturbation("B1", older=True)
+def old_wrong_default(run: dict[str, Any], traces: Traces) -> None:
+    """The same in the words of schema 1, where a wrong result was a failure with a reason."""
+    states.wrong(run, traces, "sdpa_cudnn", 0.3)
+
+
+@perturbation("B1", older=True)
+def old_wrong_default_not_finite(run: dict[str, Any], traces: Traces) -> None:
+    """Schema 1, and the output was not finite: there is no error to show, only the reason."""
+    states.wrong(run, traces, "sdpa_cudnn", None)
+
+
 @perturbation("B1", contrived=True)
 def wrong_but_ok(run: dict[str, Any], traces: Traces) -> None:
     """cuDNN's status is `ok` although its error, 0.3, is beyond the 0.0048 that stands beside it."""
@@ -114,6 +126,12 @@ def default_not_asked(run: dict[str, Any], traces: Traces) -> None:
     states.not_asked(run, traces, "sdpa_cudnn")
 
 
+@perturbation("A4", older=True)
+def old_default_not_asked(run: dict[str, Any], traces: Traces) -> None:
+    """Schema 1, where a variant that nobody asked for was unavailable, with that as reason."""
+    states.not_asked(run, traces, "sdpa_cudnn")
+
+
 @perturbation("B5")
 def no_fused(run: dict[str, Any], traces: Traces) -> None:
     """Torch refuses the three fused backends and falls back to math."""
@@ -130,7 +148,7 @@ def only_naive(run: dict[str, Any], traces: Traces) -> None:
     run["probes"]["default_backend"] = {"reason": states.NO_KERNEL}
 
 
-@perturbation("A4", "B5")
+@perturbation("A4", "B5", older=True)
 def old_run_lacks_variant(run: dict[str, Any], traces: Traces) -> None:
     """Recorded before cuDNN was a variant: the run has no entry of it, and its probe says that torch picks it."""
     states.not_run(run, traces, "sdpa_cudnn")
@@ -164,7 +182,7 @@ def default_probe_failed(run: dict[str, Any], traces: Traces) -> None:
     run["probes"]["default_backend"] = {"reason": "an illegal memory access was encountered."}
 
 
-@perturbation("default")
+@perturbation("default", older=True)
 def default_not_recorded(run: dict[str, Any], traces: Traces) -> None:
     """Recorded before the probe for the default was made."""
     del run["probes"]["default_backend"]
