@@ -23,11 +23,10 @@ from .model import (
 )
 from .probes import Autograd, Chains, DefaultBackend, MinimalRefusal, OccupancyProbe, ProbeLaunch, Probes
 from .read import discover, from_json, load
-from .scrub import scrub, trim_trace
 from .write import save, write_trace
 
 __all__ = [
     "QUANTITIES", "RUN_FILE", "SCHEMA_VERSION", "STATUSES", "Autograd", "Ceilings", "Chains", "ClockSample", "Clocks", "Counters", "DefaultBackend",
     "DeviceRecord", "Host", "KernelCounters", "MaskedRow", "MinimalRefusal", "OccupancyProbe", "ProbeLaunch", "Probes", "Protocol", "Run",
-    "Status", "Training", "VariantRun", "discover", "from_json", "load", "recorded", "save", "scrub", "slot_name", "trim_trace", "write_trace",
+    "Status", "Training", "VariantRun", "discover", "from_json", "load", "recorded", "save", "slot_name", "write_trace",
 ]  # fmt: skip

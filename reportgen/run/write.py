@@ -9,9 +9,8 @@ import tempfile
 from pathlib import Path
 from typing import Any, Mapping
 
-from . import names
+from . import names, scrub
 from .model import RUN_FILE, slot_name
-from .scrub import scrub, trim_trace
 
 
 def save(data: dict[str, Any], traces: Mapping[str, dict[str, Any]], runs_root: Path) -> Path:
@@ -29,13 +28,14 @@ def save(data: dict[str, Any], traces: Mapping[str, dict[str, Any]], runs_root: 
     slot = slot_name(data["device"]["slug"], data["workload"]["name"], data["label"])
     target = names.below(runs_root, runs_root / slot)
     target.parent.mkdir(parents=True, exist_ok=True)
+    machine = scrub.Machine.here()
     staging = Path(tempfile.mkdtemp(prefix=".recording-", dir=target.parent))
     try:
         for variant, trace in traces.items():
             name = names.trace_file(variant)
             data["variants"][variant]["trace"] = name
-            write_trace(staging / name, scrub(trim_trace(trace)))
-        (staging / RUN_FILE).write_text(json.dumps(scrub(data), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+            write_trace(staging / name, scrub.trace(trace, machine))
+        (staging / RUN_FILE).write_text(json.dumps(scrub.content(data, machine), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         slots.put(staging, target)
     finally:
         shutil.rmtree(staging, ignore_errors=True)

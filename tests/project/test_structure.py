@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SOURCES = sorted([*ROOT.glob("reportgen/**/*.py"), *ROOT.glob("variants/*.py")])
 TEMPLATES = sorted([*ROOT.glob("reportgen/templates/findings/*.md.j2"), *ROOT.glob("reportgen/templates/readings/*.md.j2")])
 LONGEST = 360
-NAMES_A_PATH = {"tests/test_run.py": "shows what scrubbing takes out of a run"}
+NAMES_A_PATH = {"tests/run/test_scrub.py": "shows what scrubbing takes out of a run"}
 
 
 def rooms() -> list[str]:

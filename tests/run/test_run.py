@@ -83,31 +83,6 @@ def test_equal_traces_are_equal_files(tmp_path):
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
-@pytest.mark.parametrize(("private", "public"), [
-    ("(Triggered internally at /pytorch/aten/src/ATen/native/transformers/cuda/sdp_utils.cpp:838.)", "(Triggered internally at <path>:838.)"),
-    ("GPU-e53a44e6-366e-baf0-c3b3-6719573b3a97", "<uuid>"),
-    ("C:\\Users\\ada\\torch", "<path>"),
-    ("open ~/notes/x.py", "open <path>"),
-    ("rpc to 10.1.2.3:29500", "rpc to <address>:29500"),
-    ("at babbage-07 by ada.l", "at <host> by <host>"),
-])
-def test_private_text_is_scrubbed(private, public):
-    assert run_room.scrub(private, ("babbage-07", "ada.l")) == public
-
-
-@pytest.mark.parametrize("harmless", [
-    "void at::native::vectorized_elementwise_kernel<8, at::native::AUnaryFunctor<c10::BFloat16>, std::array<char*, 2ul> >",
-    "scores = q @ k.transpose(-2, -1) / math.sqrt(d)", "‖out − ref‖/‖ref‖", "cuDNN 9.19.0.56", "2.11.0+cu130", "12.4 GB/s/W", "B/H/S/D",
-])
-def test_names_versions_and_source_stay_as_they_are(harmless):
-    assert run_room.scrub(harmless, ("babbage-07",)) == harmless
-
-
-def test_a_trace_loses_its_identity_but_keeps_its_events():
-    trimmed = run_room.trim_trace({"traceName": "/tmp/x.json", "trace_id": "3C54", "host_name": "vm", "traceEvents": [{"ph": "X"}], "deviceProperties": []})
-    assert trimmed == {"traceEvents": [{"ph": "X"}], "deviceProperties": []}
-
-
 def test_discovery_ignores_recordings_under_way(tmp_path):
     run_room.save(minimal(), {}, tmp_path)
     run_room.save(minimal(slug="another"), {}, tmp_path)
