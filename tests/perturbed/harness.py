@@ -109,16 +109,20 @@ class Copy:
         return summary(self.facts, self.outcomes, {"profile": 60.0}, "make serve")
 
     def on(self, place: str) -> str:
-        """The text of a place: `front`, `readme`, `terminal`, `run page`, `findings`, `everywhere`, or a page's path."""
-        if place in ("front", "readme", "terminal"):
-            return getattr(self, place)
-        if place == "run page":
-            return self.run_page
-        if place == "findings":
-            return "\n".join(text for name, text in self.pages.items() if name.startswith(FINDINGS))
-        if place == "everywhere":
-            return "\n".join([*self.pages.values(), self.readme, self.terminal])
-        return self.pages[place]
+        """The text of a place, as `sentences` names them."""
+        if place in self.pages:
+            return self.pages[place]
+        return {
+            "front": lambda: self.front,
+            "head": lambda: self.front.split("\n| ")[0],
+            "readme": lambda: self.readme,
+            "terminal": lambda: self.terminal,
+            "terminal head": lambda: "\n".join(self.terminal.split("\n")[:6]),
+            "run page": lambda: self.run_page,
+            "findings": lambda: "\n".join(text for name, text in self.pages.items() if name.startswith(FINDINGS)),
+            "pages": lambda: "\n".join(self.pages.values()),
+            "everywhere": lambda: "\n".join([*self.pages.values(), self.readme, self.terminal]),
+        }[place]()
 
     @property
     def refusal(self) -> str | None:

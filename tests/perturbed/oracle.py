@@ -1,7 +1,8 @@
 """Verdicts of five claims, worked out from the files of a run and from CLAIMS.md alone: no code of reportgen's.
 
-A set of verdicts, because two things are left to the rules: whether a competitor that was not asked for keeps "fastest"
-from being measured, and whether one without a comparable time can be ruled out. One whose time could not be had, and
+A set of verdicts, because three things are left to the rules: whether a competitor that was not asked for keeps "fastest"
+from being measured, whether one without a comparable time can be ruled out, and whether a run of fewer than seven
+processes, which can tell nothing apart, calls that noise or not measurable. One whose time could not be had, and
 which could have won by what is known, always does: its GPU time is at most its wall time.
 """
 
@@ -176,5 +177,7 @@ def _copies(run: Run, name: str, folder: Path) -> int | None:
 
 def verdicts(run: Run, noise: Noise | None, folder: Path) -> dict[str, set[str]]:
     """Claim → the verdicts that CLAIMS.md allows."""
-    return {"flash-fastest": flash_fastest(run, noise), "math-slower": math_slower(run, noise), "cudnn-gpu-between": cudnn_between(run, noise),
+    few = {UNMEASURED} if run["protocol"]["processes"] < 7 else set()
+    found = {"flash-fastest": flash_fastest(run, noise), "math-slower": math_slower(run, noise), "cudnn-gpu-between": cudnn_between(run, noise),
             "cudnn-cpu-cost": cudnn_cpu_cost(run, noise), "memcpy-inplace-removes": inplace_removes(run, noise, folder)}
+    return {claim: allowed | few if NOISE in allowed else allowed for claim, allowed in found.items()}

@@ -9,7 +9,7 @@ from perturbed.harness import Harness
 from perturbed.test_copies import CRASHES_TODAY, GOOD
 
 OPEN = {
-    "untimed_winner": "B2", "mixed_timers": "B2", "mixed_timers_flash_fastest": "B2",
+    "mixed_timers": "B2", "mixed_timers_flash_fastest": "B2",
     "throttled": "B3: the GPU's clock has no part in host time", "clock_spread": "B3", "everything_suspect": "B3", "exact_zero_error": "D, crashes",
 }
 """Copy → the row of truth.md that is still open."""
@@ -44,7 +44,7 @@ def test_the_oracle_knows_the_recorded_run(copies: Harness):
     ("wrong_but_ok", "flash-fastest", {"holds"}), ("on_a_cpu", "flash-fastest", {"holds"}), ("cudnn_between", "cudnn-gpu-between", {"holds"}),
     ("mixed_timers", "cudnn-gpu-between", {"not measurable"}), ("cudnn_cheapest_call", "cudnn-cpu-cost", {"differs"}), ("clock_spread", "cudnn-cpu-cost", {"holds"}),
     ("no_copy", "memcpy-inplace-removes", {"not measurable"}), ("copy_in_both", "memcpy-inplace-removes", {"differs"}), ("inplace_tied", "memcpy-inplace-removes", {"within noise"}),
-    ("no_gpu_lane", "memcpy-inplace-removes", {"not measurable"}), ("three_processes", "math-slower", {"within noise"}), ("math_faster", "math-slower", {"differs"}),
+    ("no_gpu_lane", "memcpy-inplace-removes", {"not measurable"}), ("three_processes", "math-slower", {"within noise", "not measurable"}), ("math_faster", "math-slower", {"differs"}),
 ])
 def test_the_oracle_knows_what_some_copies_were_made_for(name: str, claim: str, verdict: set[str], copies: Harness):
     """So that an oracle that is wrong in the same way as the program is noticed."""
