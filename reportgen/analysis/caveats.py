@@ -1,41 +1,40 @@
-"""What a reader must know before trusting this run's timings: each caveat follows from the run's own record."""
+"""What a reader must know before trusting this run's numbers, as typed values; `questions.caveats` says them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from statistics import median
-from typing import Mapping
 
 from ..run import Run
-from ..saying.units import Count, Percent, Ratio, Seconds, listed, plural, significant
+from ..saying.units import Count, Percent, Ratio, Seconds
 from . import counters
-from .model import VariantFacts
+from .model import Caveat, CaveatKind, VariantFacts
 from .residency import occupancy_disagrees
 
 TIMER_AGREEMENT = 0.05
 CLOCK_AGREEMENT = 0.03
 
 
-def run_caveats(run: Run, variants: Mapping[str, VariantFacts]) -> tuple[str, ...]:
-    """Sentences, most serious first; empty if nothing is to be said."""
-    return tuple([*_neighbours(run), *_throttling(run), *_clock_spread(run), *_lost_records(variants), *_above_wall(variants), *_timer_notes(variants), *_timers(variants), *_differing(variants),
-                  *_uncounted(run, variants), *_occupancy(variants)])
+def run_caveats(run: Run, variants: Mapping[str, VariantFacts]) -> tuple[Caveat, ...]:
+    """Most serious first; empty if nothing is to be said."""
+    sources: tuple[Callable[[Run, Mapping[str, VariantFacts]], Iterator[Caveat]], ...] = (
+        _neighbours, _throttling, _clock_spread, _lost_records, _above_wall, _timer_notes, _timers, _differing, _uncounted, _occupancy)
+    return tuple(caveat for source in sources for caveat in source(run, variants))
 
 
-def _neighbours(run: Run) -> list[str]:
-    others = run.clocks.other_processes
-    if not others:
-        return []
-    return [f"{plural(others, 'other compute process', 'other compute processes')} used this GPU during the run, so every time here is suspect."]
+def _neighbours(run: Run, variants: Mapping[str, VariantFacts]) -> Iterator[Caveat]:
+    if run.clocks.other_processes:
+        yield Caveat(CaveatKind.NEIGHBOURS, {"others": run.clocks.other_processes})
 
 
-def _throttling(run: Run) -> list[str]:
-    samples = [sample for sample in run.clocks.samples if sample.sm_mhz]
-    held = [sample for sample in samples if sample.throttle]
-    if not held:
-        return []
-    reasons = sorted({reason for sample in held for reason in sample.throttle or ()})
-    lowest, highest = (f"{Count(round(pick(s.sm_mhz for s in samples)))} MHz" for pick in (min, max))
-    return [f"The clocks were held back ({listed(reasons)}) in {Count(len(held))} of {Count(len(samples))} samples; the SM clock ran between {lowest} and {highest}."]
+def _throttling(run: Run, variants: Mapping[str, VariantFacts]) -> Iterator[Caveat]:
+    known = [sample for sample in run.clocks.samples if sample.throttle is not None or sample.sm_mhz]
+    held = [sample for sample in known if sample.throttle]
+    if held:
+        clocks = [sample.sm_mhz for sample in known if sample.sm_mhz]
+        yield Caveat(CaveatKind.THROTTLED, {
+            "reasons": tuple(sorted({reason for sample in held for reason in sample.throttle or ()})), "held": Count(len(held)), "samples": Count(len(known)),
+            "lowest": Count(round(min(clocks))) if clocks else None, "highest": Count(round(max(clocks))) if clocks else None})
 
 
 def clock_medians(run: Run) -> dict[str, float]:
@@ -53,91 +52,89 @@ def clock_spread(run: Run) -> float:
     return 1 - min(clocks.values()) / max(clocks.values()) if clocks else 0.0
 
 
-def _clock_spread(run: Run) -> list[str]:
+def _clock_spread(run: Run, variants: Mapping[str, VariantFacts]) -> Iterator[Caveat]:
     spread = clock_spread(run)
-    if spread <= CLOCK_AGREEMENT:
-        return []
-    clocks = clock_medians(run)
-    slow, fast = min(clocks, key=clocks.__getitem__), max(clocks, key=clocks.__getitem__)
-    return [f"The SM clock differed between variants (median {significant(clocks[slow], 4)} MHz during {slow}, "
-            f"{significant(clocks[fast], 4)} MHz during {fast}); margins smaller than {significant(spread * 100, 2)} % are treated as noise."]
+    if spread > CLOCK_AGREEMENT:
+        clocks = clock_medians(run)
+        slow, fast = min(clocks, key=clocks.__getitem__), max(clocks, key=clocks.__getitem__)
+        yield Caveat(CaveatKind.CLOCKS_APART, {"slow": _title(variants, slow), "slow_mhz": clocks[slow], "fast": _title(variants, fast), "fast_mhz": clocks[fast], "spread": spread})
 
 
-def _lost_records(variants: Mapping[str, VariantFacts]) -> list[str]:
+def _title(variants: Mapping[str, VariantFacts], name: str) -> str:
+    return variants[name].title if name in variants else name
+
+
+def _lost_records(run: Run, variants: Mapping[str, VariantFacts]) -> Iterator[Caveat]:
     reasons: dict[str, list[str]] = {}
     for variant in variants.values():
         for one in variant.lost:
             if one.what == "GPU records":
                 reasons.setdefault(one.reason, []).append(variant.title)
-    said = [f"Nothing that {listed(titles)} {'does' if len(titles) == 1 else 'do'} on the GPU is counted here: {reason}. Record the run again."
-            for reason, titles in reasons.items()]
+    for reason, titles in reasons.items():
+        yield Caveat(CaveatKind.RECORDS_LOST, {"titles": tuple(titles), "reason": reason})
     for variant in variants.values():
         lost = variant.integrity.lost if variant.integrity and not variant.trace_loss else ()
         if lost:
-            said.append(f"{variant.title}: the profiler lost GPU records of {plural(len(lost), 'recorded forward')}, which {'was' if len(lost) == 1 else 'were'} left out.")
+            yield Caveat(CaveatKind.FORWARDS_LOST, {"title": variant.title, "forwards": len(lost)})
         if variant.kernels is not None and variant.memsets is None:
-            said.append(f"{variant.title}: its memset calls left no GPU record, so memsets are not counted and their time is missing.")
-    return said
+            yield Caveat(CaveatKind.MEMSETS_LOST, {"title": variant.title})
 
 
-def _above_wall(variants: Mapping[str, VariantFacts]) -> list[str]:
+def _above_wall(run: Run, variants: Mapping[str, VariantFacts]) -> Iterator[Caveat]:
     """GPU time is a part of the wall time of the same work, so it cannot be longer."""
-    return [f"{variant.title}: its GPU time ({Seconds(variant.gpu_time.median)}) is above the wall time of the same work ({Seconds(variant.wall_time.median)}), "
-            "which cannot be: one of the two was disturbed while it was taken." for variant in variants.values() if above_wall(variant)]  # type: ignore[union-attr]
+    for variant in variants.values():
+        if variant.gpu_time and variant.wall_time and above_wall(variant):
+            yield Caveat(CaveatKind.ABOVE_WALL, {"title": variant.title, "gpu": Seconds(variant.gpu_time.median), "wall": Seconds(variant.wall_time.median)})
 
 
 def above_wall(variant: VariantFacts) -> bool:
     """Whether GPU time is longer than wall time by more than two timers of one thing may differ."""
-    return bool(variant.gpu_time and variant.wall_time) and variant.gpu_time.median > variant.wall_time.median * (1 + TIMER_AGREEMENT)  # type: ignore[union-attr]
+    gpu, wall = variant.gpu_time, variant.wall_time
+    return gpu is not None and wall is not None and gpu.median > wall.median * (1 + TIMER_AGREEMENT)
 
 
-def _timer_notes(variants: Mapping[str, VariantFacts]) -> list[str]:
-    """How GPU time was taken where that was not by a graph in good order; variants that share a reason in one sentence."""
+def _timer_notes(run: Run, variants: Mapping[str, VariantFacts]) -> Iterator[Caveat]:
+    """How GPU time was taken where that was not by a graph in good order; variants that share a reason together."""
     notes: dict[str, list[str]] = {}
     for variant in variants.values():
         if variant.ok and variant.gpu_time is not None and variant.timer_note:
             notes.setdefault(variant.timer_note.rstrip("."), []).append(variant.title)
-    return [f"GPU time of {listed(titles)}: {note}." for note, titles in notes.items()]
+    for note, titles in notes.items():
+        yield Caveat(CaveatKind.TIMER_NOTE, {"titles": tuple(titles), "note": note})
 
 
-def _timers(variants: Mapping[str, VariantFacts]) -> list[str]:
-    said = []
+def _timers(run: Run, variants: Mapping[str, VariantFacts]) -> Iterator[Caveat]:
     for variant in variants.values():
         if variant.gpu_time and variant.trace_gpu_time:
             ratio = variant.trace_gpu_time / variant.gpu_time.median
             if abs(ratio - 1) > TIMER_AGREEMENT:
-                said.append(f"{variant.title}: the activities in the trace add up to {Seconds(variant.trace_gpu_time)}, "
-                            f"{Ratio(ratio)} the {Seconds(variant.gpu_time.median)} per forward of the timed replay; the replay is the number that decides claims.")
-    return said
+                yield Caveat(CaveatKind.TIMERS_DISAGREE, {"title": variant.title, "traced": Seconds(variant.trace_gpu_time), "ratio": Ratio(ratio), "timed": Seconds(variant.gpu_time.median)})
 
 
-def _differing(variants: Mapping[str, VariantFacts]) -> list[str]:
-    said = []
+def _differing(run: Run, variants: Mapping[str, VariantFacts]) -> Iterator[Caveat]:
     for variant in variants.values():
         odd = variant.integrity.differing if variant.integrity else ()
         if odd:
-            said.append(f"{variant.title}: {plural(len(odd), 'recorded forward')} ran a different list of activities than the others and was left out of the medians.")
+            yield Caveat(CaveatKind.FORWARDS_DIFFER, {"title": variant.title, "forwards": len(odd)})
         if variant.other_ops:
-            said.append(f"{variant.title}: {plural(variant.other_ops, 'recorded forward')} dispatched another list of CPU ops than the {Count(variant.op_count or 0)} that are counted here.")
-    return said
+            yield Caveat(CaveatKind.OPS_DIFFER, {"title": variant.title, "forwards": variant.other_ops, "ops": Count(variant.op_count or 0)})
 
 
-def _uncounted(run: Run, variants: Mapping[str, VariantFacts]) -> list[str]:
+def _uncounted(run: Run, variants: Mapping[str, VariantFacts]) -> Iterator[Caveat]:
     """Variants whose kernels could not be brought together with the counter tool's."""
-    if not run.counters:
-        return []
-    return [f"{variant.title}: its hardware counters are left out, because {variant.counters_reason}." for variant in variants.values()
-            if variant.counters_reason and (variant.named or variant.counters_reason != counters.NOT_SEEN)]
+    for variant in variants.values() if run.counters else ():
+        if variant.counters_reason and (variant.named or variant.counters_reason != counters.NOT_SEEN):
+            yield Caveat(CaveatKind.UNCOUNTED, {"title": variant.title, "reason": variant.counters_reason})
 
 
-def _occupancy(variants: Mapping[str, VariantFacts]) -> list[str]:
+def _occupancy(run: Run, variants: Mapping[str, VariantFacts]) -> Iterator[Caveat]:
     """Kernels for which Nsight Compute works out another theoretical occupancy than the arithmetic here."""
-    found: dict[str, list[str]] = {}
+    found: dict[tuple[str, float, float], list[str]] = {}
     for variant in variants.values():
         for activity in variant.activities:
             if occupancy_disagrees(activity) and activity.counters and activity.occupancy:
-                worked_out, counted = Percent(activity.occupancy.theoretical), Percent(activity.counters.theoretical_pct or 0.0)
-                titles = found.setdefault(f"The occupancy of `{activity.short}` works out at {worked_out} from its launch here, and at {counted} in Nsight Compute", [])
+                titles = found.setdefault((activity.short, activity.occupancy.theoretical, activity.counters.theoretical_pct or 0.0), [])
                 if variant.title not in titles:
                     titles.append(variant.title)
-    return [f"{sentence} ({listed(titles)}): trust Nsight Compute, and mistrust the arithmetic here for this kernel." for sentence, titles in found.items()]
+    for (short, here, there), titles in found.items():
+        yield Caveat(CaveatKind.OCCUPANCY_CONTRADICTED, {"kernel": short, "here": Percent(here), "there": Percent(there), "titles": tuple(titles)})

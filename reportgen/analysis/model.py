@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any, Mapping
 
 from variants import SIX
@@ -182,6 +183,40 @@ class VariantFacts:
         return self.kernels + self.memcpys + self.memsets
 
 
+class CaveatKind(Enum):
+    """What a caveat warns of."""
+
+    NEIGHBOURS = "others used the GPU"
+    THROTTLED = "the clocks were held back"
+    CLOCKS_APART = "the clock differed between variants"
+    RECORDS_LOST = "GPU records of a variant are lost"
+    FORWARDS_LOST = "GPU records of some forwards are lost"
+    MEMSETS_LOST = "memsets left no record"
+    ABOVE_WALL = "GPU time is above wall time"
+    TIMER_NOTE = "GPU time was taken in another way"
+    TIMERS_DISAGREE = "trace and timer disagree"
+    FORWARDS_DIFFER = "forwards ran different activities"
+    OPS_DIFFER = "forwards dispatched different ops"
+    UNCOUNTED = "counters of a variant are left out"
+    OCCUPANCY_CONTRADICTED = "a tool contradicts the arithmetic"
+
+
+TRAVELLING = (CaveatKind.NEIGHBOURS, CaveatKind.THROTTLED, CaveatKind.CLOCKS_APART, CaveatKind.ABOVE_WALL, CaveatKind.TIMER_NOTE, CaveatKind.TIMERS_DISAGREE)
+"""Kinds that make times of the run suspect, whichever page shows them."""
+
+
+@dataclass(frozen=True)
+class Caveat:
+    """What a reader must know before trusting the run. args: the values that its sentence names."""
+
+    kind: CaveatKind
+    args: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def travels(self) -> bool:
+        return self.kind in TRAVELLING
+
+
 @dataclass(frozen=True)
 class RunFacts:
     """Everything known of one run. `slot` names it; `floor` is the same-code floor of GPU time (relative).
@@ -206,7 +241,7 @@ class RunFacts:
     phases: Mapping[str, float]
     variants: Mapping[str, VariantFacts]
     has_gpu_lane: bool
-    caveats: tuple[str, ...] = ()
+    caveats: tuple[Caveat, ...] = ()
     counters_reason: str | None = None
     counters_tool: str | None = None
     older: bool = False

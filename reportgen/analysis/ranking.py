@@ -147,6 +147,12 @@ def deciding(facts: RunFacts) -> Quantity:
     return QUANTITIES["wall_time" if facts.device.kind == "cpu" else "gpu_time"]
 
 
+def drawn(facts: RunFacts) -> Quantity:
+    """The time that pictures and small tables show: the deciding one, or wall time where the run has none of it. Showing is no ranking."""
+    row = deciding(facts)
+    return row if any(v.time(row.name) for v in facts.six) else QUANTITIES["wall_time"]
+
+
 def rank(facts: RunFacts, quantity: str | None = None, names: Sequence[str] = SIX) -> Ranking:
     """Ranks those of `names` that the run has, by the deciding time where no quantity is named."""
     row = QUANTITIES[quantity] if quantity else deciding(facts)

@@ -13,6 +13,7 @@ from ..analysis import ActivityFacts, RunFacts, State, VariantFacts
 from ..analysis import traffic as traffic_room
 from ..numbers import quantities
 from ..numbers.statistics import Estimate
+from ..questions import caveats
 from ..questions.model import Outcome
 from ..readings import answers
 
@@ -36,7 +37,7 @@ def to_json(facts: RunFacts, outcomes: Mapping[str, Outcome]) -> dict[str, Any]:
         **_needs(facts),
         "quantities": {name: {"label": quantity.label, "unit": quantity.unit, "origin": quantity.origin, "decides": list(quantity.decides), "has_floor": quantity.has_floor}
                        for name, quantity in quantities.QUANTITIES.items()},
-        "caveats": list(facts.caveats),
+        "caveats": list(caveats.all_said(facts)),
         "variants": {name: _variant(facts, variant) for name, variant in facts.variants.items()},
         "claims": {claim: {"verdict": outcome.verdict, "case": outcome.case, "headline": outcome.headline,
                            "because": list(outcome.because), "caveats": list(outcome.caveats), "advice": [piece.text for piece in outcome.pieces]}

@@ -9,6 +9,7 @@ from typing import Mapping, Sequence
 
 from ..analysis import RunFacts, VariantFacts
 from ..numbers.statistics import Estimate
+from ..questions import caveats, lead
 from ..questions.model import VERDICTS, Outcome
 from ..saying.units import MISSING, Seconds, plural
 
@@ -30,8 +31,19 @@ def summary(facts: RunFacts, outcomes: Mapping[str, Outcome], seconds: Mapping[s
         seconds: what each step of this command took, in order
         where: how to look at the site, one line
     """
-    blocks = [_environment(facts), _table(facts), _caveats(facts), _verdicts(outcomes), _spent(facts, seconds), where]
+    blocks = [_headline(facts), _environment(facts), _table(facts), _caveats(facts), _verdicts(outcomes), _spent(facts, seconds), where]
     return "\n\n".join(block for block in blocks if block)
+
+
+def _headline(facts: RunFacts) -> str:
+    """Who is fastest and by how much, and what to mind first, as plain lines."""
+    lines = [_plain(lead.alarm(facts)), _plain(lead.winner(facts)), *(f"mind: {caveat}" for caveat in caveats.travelling(facts))]
+    return "\n".join(line for text in lines if text for line in _wrapped(text, ""))
+
+
+def _plain(text: str) -> str:
+    """A sentence of the pages without their marks."""
+    return text.replace("**", "").replace("`", "")
 
 
 def _environment(facts: RunFacts) -> str:
@@ -72,7 +84,7 @@ def _activities(variant: VariantFacts) -> str:
 
 
 def _caveats(facts: RunFacts) -> str:
-    lines = [line for caveat in facts.caveats for line in _wrapped(caveat, "  ")]
+    lines = [line for caveat in facts.caveats if not caveat.travels for line in _wrapped(caveats.said(caveat), "  ")]
     return "\n".join(["mind that", *lines]) if lines else ""
 
 

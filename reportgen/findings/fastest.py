@@ -60,7 +60,10 @@ FASTEST_CASES: dict[str, Case] = {
         "Whether flash is the fastest by {quantity} cannot be told, with {software}: the processes disagree by up to {apart} about flash ({flash_time} in the middle) and {ties}.",
         caveats=_CAVEATS),
     "open": not_measurable("who is fastest cannot be decided, because {open}, and nothing in this run says that it is slower than {first}."),
-    "few": not_measurable("this run has {processes} for each variant, and {needed} are needed to tell two variants apart."),
+    "few": Case(
+        "within noise",
+        "Whether flash is the fastest by {quantity} cannot be told, with {software}: this run has {processes} for each variant, and {needed} are needed to tell two apart.",
+        caveats=_CAVEATS),
     "alone": not_measurable("flash is the only one of the six with a right result and a time, so it has nobody to beat."),
 }
 PINS = {"sdpa_math": "SDPBackend.MATH", "sdpa_efficient": "SDPBackend.EFFICIENT_ATTENTION", "sdpa_flash": "SDPBackend.FLASH_ATTENTION",

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any, Callable
 
 from ..analysis import SIX, RunFacts, State, VariantFacts, published
+from ..analysis.ranking import rank
 from ..run.workload import ARTICLE
 from ..saying.tables import Link, Table, columns
 from ..saying.units import Ratio, text
 from . import board
 from .cells import us
 from .environment import page
-from .lead import decisive, ranked
+from .glance import to_first
 from .site import Site, device_name
 
 PATH = "compare.md"
@@ -67,9 +68,7 @@ def ratios(site: Site) -> Table:
         return Ratio(value / min(known)) if value and known else None
 
     def cell(facts: RunFacts, variant: VariantFacts) -> Any:
-        order = ranked(facts, decisive(facts))
-        time = variant.time(decisive(facts))
-        return Ratio(time.median / order[0][1].median) if order and time else None
+        return to_first(rank(facts), variant)
 
     return Table(_columns(site), (_article(site, article), *_rows(site, cell)))
 

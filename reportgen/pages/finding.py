@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 
 from ..analysis import RunFacts
+from ..questions import caveats
 from ..questions.model import Chart, Finding, Outcome, Question
 from ..saying.tables import Link, Table, columns
 from .cells import Anchored, Badge, Lines, Sentence
@@ -30,7 +31,7 @@ def render(site: Site, finding: Finding, number: int) -> str:
     facts = site.featured
     following = site.findings[number] if number < len(site.findings) else None
     return page(finding.template, path(finding), finding=finding, number=number, count=len(site.findings), device=device_name(facts),
-                folder=f"runs/{facts.slot}/index.md", evidence=evidence(site, facts, finding, path(finding)), advice=advice(site, facts, finding),
+                folder=f"runs/{facts.slot}/index.md", evidence=evidence(site, facts, finding, path(finding)), run_caveats=caveats.travelling(facts), advice=advice(site, facts, finding),
                 others=others(site, finding), following=following, workload=facts.workload)
 
 
@@ -84,7 +85,7 @@ def of_run(site: Site, facts: RunFacts) -> str:
     at = f"runs/{facts.slot}/findings.md"
     throughout = _throughout(site, facts)
     sections = [(finding, evidence(site, facts, finding, at, throughout), advice(site, facts, finding)) for finding in site.findings]
-    return page("run_findings.md.j2", at, device=device_name(facts), sections=sections, workload=facts.workload, throughout=throughout)
+    return page("run_findings.md.j2", at, device=device_name(facts), sections=sections, run_caveats=caveats.travelling(facts), workload=facts.workload, throughout=throughout)
 
 
 def _throughout(site: Site, facts: RunFacts) -> tuple[str, ...]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from ..analysis import RunFacts, VariantFacts
 from ..findings.safe_softmax import about_the_mask
 from ..numbers import power
+from ..questions import caveats
+from ..questions import lead as first
 from ..review.diff import example
 from ..saying.tables import Table, columns
 from . import board, glance, lead, pictures, summaries
@@ -22,9 +24,9 @@ def index(site: Site) -> str:
     """`index.md`: what this is, who wins, what to change, the four tables, the verdicts."""
     facts = site.featured
     picture = pictures.overview(facts)
-    sentences = [text for text in (lead.wall(facts), lead.cpu_cost(facts), lead.first_call(facts), lead.default_backend(facts)) if text]
+    sentences = [text for text in (first.wall(facts), first.cpu_cost(facts), first.first_call(facts), first.default_backend(facts)) if text]
     return page("index.md.j2", INDEX, site=site, device=device_name(facts), folder=f"runs/{facts.slot}/index.md", introduction=lead.introduction(facts),
-                winner=lead.winner(facts), glance=glance.table(facts), sentences=sentences, advice=lead.advice(site, facts), overview=site.chart(facts, picture, INDEX) if picture else "",
+                alarm=first.alarm(facts), caveats=caveats.travelling(facts), winner=first.winner(facts), glance=glance.table(facts), sentences=sentences, advice=lead.advice(site, facts), overview=site.chart(facts, picture, INDEX) if picture else "",
                 kernel_counts=summaries.kernel_counts(facts), counts_missing=summaries.counts_missing(facts), slowdown=summaries.slowdown(facts), cpu_bill=summaries.cpu_bill(facts),
                 occupancy=summaries.occupancy_steps(facts), occupancy_missing=summaries.occupancy_missing(facts), board=board.board(site, facts, INDEX),
                 tally=board.tally(site, facts), devices=board.devices(site))

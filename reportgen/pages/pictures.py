@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from ..analysis import OpFacts, RunFacts, VariantFacts, published
+from ..analysis import SIX, OpFacts, RunFacts, VariantFacts, published
+from ..analysis.ranking import Ranking, Standing, drawn, rank
+from ..numbers.quantities import heading
 from ..questions.model import Chart
+from ..questions.ranked import titles_said
 from ..saying.units import Seconds, listed, plural
-from .lead import QUANTITIES, decisive, fastest
 from .site import device_name
 
 US = 1e6
@@ -13,7 +15,8 @@ US = 1e6
 
 def overview(facts: RunFacts) -> Chart | None:
     """The decisive time of every variant, with the article's values as marks."""
-    quantity = decisive(facts)
+    ranking, row = rank(facts), drawn(facts)
+    quantity = row.name
     shown = [v for v in facts.variants.values() if v.ok]
     known = [(v, v.time(quantity)) for v in shown if v.time(quantity)]
     if not known:
@@ -25,11 +28,16 @@ def overview(facts: RunFacts) -> Chart | None:
         data["reference"] = [None if value is None else value * US for value in article]
         data["reference_label"] = f"the article, on its {published.load()['device']['name']}"
     times = listed([f"{v.title} {Seconds(t.median)}" for v, t in known])
-    name = QUANTITIES[quantity]
-    caption = f"{name[0].upper()}{name[1:]} of one forward; whiskers, where wide enough to be seen, span the processes."
-    best = listed([v.title for v in fastest(facts)])
-    return Chart("overview", "bars", data, f"{best} {'is' if len(fastest(facts)) == 1 else 'are'} the fastest of the six on {device_name(facts)}. "
-                                           f"{name[:1].upper()}{name[1:]} of one forward: {times}.", caption)
+    caption = f"{heading(row.label)} of one forward; whiskers, where wide enough to be seen, span the processes."
+    return Chart("overview", "bars", data, f"{_first(facts, ranking)}{heading(row.label)} of one forward: {times}.", caption)
+
+
+def _first(facts: RunFacts, ranking: Ranking) -> str:
+    """Who leads, where somebody may be called so: among how many."""
+    if ranking.standing not in (Standing.ONE, Standing.TIE):
+        return ""
+    of = "the six" if len(ranking.order) == len(SIX) else f"the {len(ranking.order)} that are ranked"
+    return f"{titles_said(facts, ranking.leaders)} {'is' if len(ranking.leaders) == 1 else 'are'} the fastest of {of} on {device_name(facts)}. "
 
 
 def lanes(variant: VariantFacts) -> Chart | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..analysis import RunFacts
+from ..questions import caveats
 from ..questions.evaluate import evaluate, shown
 from ..questions.model import Finding, Outcome
 from ..readings import COUNTING, READINGS
@@ -27,7 +28,7 @@ def render(site: Site, reading: Finding) -> str:
     """The page of one reading."""
     facts, at, place = site.featured, path(reading), READINGS.index(reading)
     return page(reading.template, at, reading=reading, number=place + 1, count=len(READINGS), section=SECTION, device=device_name(facts), folder=f"runs/{facts.slot}/index.md",
-                counting=evaluate(COUNTING, facts), evidence=evidence(site, facts, reading, at), others=others(site, reading),
+                counting=evaluate(COUNTING, facts), evidence=evidence(site, facts, reading, at), run_caveats=caveats.travelling(facts), others=others(site, reading),
                 following=READINGS[place + 1] if place + 1 < len(READINGS) else None, workload=facts.workload)
 
 
@@ -58,5 +59,5 @@ def _counted(said: Outcome) -> str:
 def of_run(site: Site, facts: RunFacts) -> str:
     """`runs/<slot>/hardware.md`: every reading's evidence on this run."""
     at = run_path(facts)
-    return page("run_hardware.md.j2", at, device=device_name(facts), section=SECTION, counting=evaluate(COUNTING, facts), workload=facts.workload,
+    return page("run_hardware.md.j2", at, device=device_name(facts), section=SECTION, counting=evaluate(COUNTING, facts), run_caveats=caveats.travelling(facts), workload=facts.workload,
                 sections=[(reading, path(reading), evidence(site, facts, reading, at)) for reading in READINGS])

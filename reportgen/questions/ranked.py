@@ -32,3 +32,8 @@ def _rival(ranking: Ranking, rival: Rival) -> str:
         return f"ran and has no {ranking.quantity.label}" + (f" ({rival.reason.rstrip('.')})" if rival.reason else "")
     leader = next((timer for timer, names in ranking.timers.items() if ranking.order[0] in names), None)
     return f"was timed by {timer_said(rival.timer)}, and {'the fastest of the others' if ranking.order else 'nobody'} by {timer_said(leader)}"
+
+
+def titles_said(facts: RunFacts, names: Sequence[str]) -> str:
+    """`SDPA flash and SDPA cuDNN`."""
+    return listed([facts.variants[name].title for name in names])

@@ -9,7 +9,8 @@ from reportgen import analysis as facts_room
 from reportgen import run as run_room
 from reportgen.analysis import counters as counters_room
 from reportgen.analysis.build import typical_forwards
-from reportgen.analysis.caveats import run_caveats
+from reportgen.analysis.caveats import run_caveats as typed_caveats
+from reportgen.questions.caveats import said
 from reportgen.run import Clocks, ClockSample, KernelCounters, Protocol
 from reportgen.run.noise import Noise, save
 from reportgen.numbers.statistics import Estimate
@@ -17,6 +18,11 @@ from reportgen.trace import Activity, Forward, Launch
 
 RECORDED = Path(__file__).resolve().parents[1] / "data" / "run-schema-1" / "nvidia-h200" / "article"
 """A real run of schema 1, kept for ever: what was recorded once must stay readable."""
+
+
+def run_caveats(run, variants):
+    """The caveats in words: what `questions.caveats` says of them."""
+    return tuple(said(caveat) for caveat in typed_caveats(run, variants))
 
 
 def kernel(name: str, duration: float = 1e-6) -> Activity:

@@ -15,6 +15,7 @@ from builders import activities, activity, facts, variant
 from reportgen import analysis as facts_room
 from reportgen.commands import facts_json
 from reportgen.analysis import CounterFacts, residency, traffic
+from reportgen.questions.caveats import all_said
 from reportgen.analysis import counters as counters_room
 from reportgen.findings import outcomes
 from reportgen.hardware.kernel_names import decode
@@ -123,7 +124,7 @@ class TestAttaching:
         built = facts_room.build(counted.run(tmp_path))
         assert built.counters_tool == "Nsight Compute 2025.3.1.0"
         assert [v.counters_reason for v in built.variants.values()] == [None] * 6
-        assert built.caveats == ()
+        assert all_said(built) == ()
         assert traffic.dram_bytes(built.variants["sdpa_flash"]) == 50439168 + 27310080
 
     def test_a_mismatch_is_a_caveat_and_costs_one_variant(self, tmp_path: Path):
@@ -131,14 +132,14 @@ class TestAttaching:
             content["counters"]["variants"]["sdpa_flash"][0]["kernel"] = "another_kernel"
 
         built = facts_room.build(counted.run(tmp_path, other_kernel))
-        assert built.caveats == ("SDPA flash: its hardware counters are left out, because kernel 1 is pytorch_flash::flash_fwd_kernel in the trace and "
+        assert all_said(built) == ("SDPA flash: its hardware counters are left out, because kernel 1 is pytorch_flash::flash_fwd_kernel in the trace and "
                                  "another_kernel for the counter tool.",)
         assert traffic.dram_bytes(built.variants["sdpa_flash"]) is None
         assert traffic.dram_bytes(built.variants["sdpa_cudnn"]) is not None
 
     def test_a_variant_that_the_tool_did_not_see_is_a_caveat(self, tmp_path: Path):
         built = facts_room.build(counted.run(tmp_path, lambda content: content["counters"]["variants"].pop("sdpa_math")))
-        assert built.caveats == ("SDPA math: its hardware counters are left out, because the counter tool saw no kernel of it.",)
+        assert all_said(built) == ("SDPA math: its hardware counters are left out, because the counter tool saw no kernel of it.",)
 
     def test_one_that_is_not_of_the_six_is_only_noted(self, tmp_path: Path):
         def seventh(content):
@@ -146,14 +147,14 @@ class TestAttaching:
             content["variants"]["sdpa_math"]["named"] = False
 
         built = facts_room.build(counted.run(tmp_path, seventh))
-        assert built.caveats == () and built.variants["sdpa_math"].counters_reason == "the counter tool saw no kernel of it"
+        assert all_said(built) == () and built.variants["sdpa_math"].counters_reason == "the counter tool saw no kernel of it"
 
     def test_an_occupancy_that_the_counters_contradict_is_a_caveat(self, tmp_path: Path):
         def other_occupancy(content):
             content["counters"]["variants"]["sdpa_flash"][0]["metrics"]["sm__maximum_warps_per_active_cycle_pct"] = 6.25
 
         built = facts_room.build(counted.run(tmp_path, other_occupancy))
-        assert built.caveats == ("The occupancy of `flash_fwd D=64 128x128` works out at 12.5 % from its launch here, and at 6.25 % in Nsight Compute (SDPA flash): "
+        assert all_said(built) == ("The occupancy of `flash_fwd D=64 128x128` works out at 12.5 % from its launch here, and at 6.25 % in Nsight Compute (SDPA flash): "
                                  "trust Nsight Compute, and mistrust the arithmetic here for this kernel.",)
 
     def test_half_a_point_of_occupancy_is_agreement(self):
@@ -168,7 +169,7 @@ class TestAttaching:
 
         built = facts_room.build(counted.run(tmp_path, refused))
         assert built.counters_tool is None and built.counters_reason.endswith("run as root")
-        assert built.caveats == ()
+        assert all_said(built) == ()
 
     @pytest.mark.parametrize(("metrics", "flop"), [
         ({"bf16_dst_fp32": 5.0, "fp16": None, "tf32_dst_fp32": 0.0}, 5.0),

@@ -62,7 +62,8 @@ CASES_REACHED = {
         "SDPA flash."),
     ("flash-fastest", "few"): (
         lambda: processes(facts("a100"), 3),
-        "Not measurable: this run has 3 processes for each variant, and 7 are needed to tell two variants apart."),
+        "Whether flash is the fastest by GPU time cannot be told, with torch 2.13.0+cu130 and cuDNN 9.19.0: this run has 3 processes for each variant, and 7 are needed to tell "
+        "two apart."),
     ("cudnn-gpu-between", "mixed-timers"): (
         lambda: variant(facts("a100"), "sdpa_cudnn", timer="queued-events", gpu_time=estimate(150), trace_gpu_time=None),
         "Not measurable: the GPU times of SDPA cuDNN and SDPA flash were taken by different timers, and their traces do not settle which is smaller."),

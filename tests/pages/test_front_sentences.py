@@ -7,68 +7,69 @@ from dataclasses import replace
 from builders import estimate, facts, variant
 from reportgen.analysis import RunFacts
 from reportgen.findings import FINDINGS
+from reportgen.questions import lead as first
 from reportgen.pages import lead, site
 from reportgen.run import DefaultBackend, Probes
 
 
 def test_the_winner_is_named_with_the_next_and_the_naive_one() -> None:
-    assert lead.winner(facts("h200")) == ("**SDPA cuDNN is the fastest here**: 59.0 µs of GPU time per forward. SDPA flash needs 93.0 µs, 1.58× as long. "
+    assert first.winner(facts("h200")) == ("**SDPA cuDNN is the fastest here**: 59.0 µs of GPU time per forward. SDPA flash needs 93.0 µs, 1.58× as long. "
                                           "Naive attention needs 1.06 ms, 17.9× as long.")
-    assert lead.winner(facts("a100")).startswith("**SDPA flash is the fastest here**: 147 µs of GPU time per forward. SDPA cuDNN needs 186 µs, 1.27× as long.")
+    assert first.winner(facts("a100")).startswith("**SDPA flash is the fastest here**: 147 µs of GPU time per forward. SDPA cuDNN needs 186 µs, 1.27× as long.")
 
 
 def test_a_tie_is_called_a_tie() -> None:
     tied = variant(facts("h200"), "sdpa_flash", gpu_time=estimate(59.2))
-    assert lead.winner(tied).startswith("**SDPA cuDNN and SDPA flash** are the fastest here and cannot be told apart: 59.0 µs of GPU time per forward.")
+    assert first.winner(tied).startswith("**SDPA cuDNN and SDPA flash** are the fastest here and cannot be told apart: 59.0 to 59.2 µs of GPU time per forward.")
 
 
 def test_without_a_gpu_wall_time_decides() -> None:
-    assert "of wall time per forward" in lead.winner(facts("cpu"))
-    assert lead.wall(facts("cpu")) == ""
+    assert "of wall time per forward" in first.winner(facts("cpu"))
+    assert first.wall(facts("cpu")) == ""
 
 
 def test_one_or_no_variant_is_no_race() -> None:
     run = facts("h200")
     alone = replace(run, variants={"naive": run.variants["naive"]})
-    assert lead.winner(alone) == "Only **Naive** ran here: 1.06 ms of GPU time per forward."
-    assert lead.winner(replace(run, variants={})) == "No variant ran on this device, so there is no winner."
+    assert first.winner(alone) == "Only **Naive** ran here: 1.06 ms of GPU time per forward."
+    assert first.winner(replace(run, variants={})) == "No variant ran on this device, so there is no winner."
 
 
 def test_a_loop_that_the_cpu_paces_is_said() -> None:
     """Where launching takes longer than computing, the order on the GPU is not the order of the program."""
     slow = variant(facts("h200"), "sdpa_cudnn", wall_time=estimate(150))
-    assert lead.wall(slow) == ("The order changes when Python does the launching: called back to back from Python it takes 150 µs of wall time per forward, "
+    assert first.wall(slow) == ("The order changes when Python does the launching: called back to back from Python it takes 150 µs of wall time per forward, "
                                "and SDPA flash takes 96.0 µs.")
     paced = variant(slow, "sdpa_cudnn", host_time=estimate(140))
-    assert lead.wall(paced).endswith("A call keeps the CPU 140 µs, longer than the GPU works, so the CPU sets that pace.")
+    assert first.wall(paced).endswith("A call keeps the CPU 140 µs, longer than the GPU works, so the CPU sets that pace.")
     level = variant(facts("h200"), "sdpa_cudnn", wall_time=estimate(96))
-    assert lead.wall(level).startswith("When Python does the launching it cannot be told apart from SDPA flash: ")
-    assert lead.wall(facts("h200")).startswith("It stays in front when Python does the launching")
+    assert first.wall(level).startswith("When Python does the launching it cannot be told apart from SDPA flash: ")
+    assert first.wall(facts("h200")).startswith("It stays in front when Python does the launching")
 
 
 def test_cpu_cost_names_every_fused_backend_or_the_tie() -> None:
-    assert lead.cpu_cost(facts("h200")) == "A call costs the CPU 40.0 µs for SDPA efficient, 43.0 µs for SDPA flash, 47.0 µs for SDPA cuDNN."
+    assert first.cpu_cost(facts("h200")) == "A call costs the CPU 40.0 µs for SDPA efficient, 43.0 µs for SDPA flash, 47.0 µs for SDPA cuDNN."
     tied = facts("h200")
     for name in ("sdpa_efficient", "sdpa_flash", "sdpa_cudnn"):
         tied = variant(tied, name, host_time=estimate(40))
-    assert lead.cpu_cost(tied).startswith("Their cost on the CPU cannot be told apart: about 40.0 µs per call")
-    assert lead.cpu_cost(facts("cpu")) == ""
+    assert first.cpu_cost(tied).startswith("Their cost on the CPU cannot be told apart: about 40.0 µs per call")
+    assert first.cpu_cost(facts("cpu")) == ""
 
 
 def test_the_first_call_is_mentioned_where_it_is_dear() -> None:
-    assert lead.first_call(facts("h200")) == "The first call in a process is another matter: 90.2 to 99.8 ms for SDPA cuDNN, and 57.0 to 63.0 ms at a new shape."
+    assert first.first_call(facts("h200")) == "The first call in a process is another matter: 90.2 to 99.8 ms for SDPA cuDNN, and 57.0 to 63.0 ms at a new shape."
     cheap = facts("h200")
     for name in ("sdpa_efficient", "sdpa_flash", "sdpa_cudnn"):
         cheap = variant(cheap, name, first_call=estimate(60))
-    assert lead.first_call(cheap) == ""
+    assert first.first_call(cheap) == ""
 
 
 def test_what_pytorch_picks_is_compared_with_the_winner() -> None:
     run = facts("h200")
-    assert lead.default_backend(run) == "Unpinned, PyTorch picks SDPA cuDNN for this shape, so there is nothing to pin for speed."
+    assert first.default_backend(run) == "Unpinned, PyTorch picks SDPA cuDNN for this shape, so there is nothing to pin for speed."
     other = replace(run, probes=Probes(DefaultBackend("flash", "x")))
-    assert lead.default_backend(other) == "Unpinned, PyTorch picks SDPA flash here. Pin SDPA cuDNN to get the fastest."
-    assert lead.default_backend(replace(run, probes=Probes())) == ""
+    assert first.default_backend(other) == "Unpinned, PyTorch picks SDPA flash here. Pin SDPA cuDNN to get the fastest."
+    assert first.default_backend(replace(run, probes=Probes())) == ""
 
 
 def test_advice_is_given_once() -> None:
@@ -79,25 +80,22 @@ def test_advice_is_given_once() -> None:
 
 def test_nobody_is_told_to_pin_what_pytorch_picks() -> None:
     """PyTorch picks cuDNN, the fastest: no advice to pin it. It picks flash: the advice is there."""
-    def first(run: RunFacts) -> str:
+    def second_piece(run: RunFacts) -> str:
         """What follows the advice to leave attention to the one call, which comes before all else."""
         return lead.advice(site.build([run], run.slot, FINDINGS), run)[1][0]
 
     run = facts("h200")
-    assert lead.picks_the_fastest(run) and first(run).startswith("Pin a backend in a benchmark")
+    assert first.picks_the_fastest(run) and second_piece(run).startswith("Pin a backend in a benchmark")
     other = replace(run, probes=replace(run.probes, default_backend=DefaultBackend("flash", "x")))
-    assert not lead.picks_the_fastest(other) and first(other).startswith("Pin the winner for this shape")
+    assert not first.picks_the_fastest(other) and second_piece(other).startswith("Pin the winner for this shape")
 
 
-def test_advice_on_the_front_page_is_its_first_sentence() -> None:
-    assert lead.first_sentence('Write `x.masked_fill_(m, float("-inf"))`. A fused backend goes further.') == 'Write `x.masked_fill_(m, float("-inf"))`.'
-    assert lead.first_sentence("Build torch 2.5 anew") == "Build torch 2.5 anew"
 
 
 def test_who_writes_attention_by_hand_is_told_what_the_one_call_gives() -> None:
     """1,056 µs against 59 µs of GPU time is 17.9×; where naive is not slower, nothing is said."""
-    assert lead.by_hand(facts("h200")) == (
+    assert first.by_hand(facts("h200")) == (
         "Where attention is written by hand, call `F.scaled_dot_product_attention(q, k, v, is_causal=True)`: left alone it runs SDPA cuDNN here, "
         "and naive attention takes 17.9× its GPU time.")
-    assert lead.by_hand(variant(facts("h200"), "naive", gpu_time=estimate(59))) == ""
-    assert lead.by_hand(replace(facts("h200"), probes=Probes())) == ""
+    assert first.by_hand(variant(facts("h200"), "naive", gpu_time=estimate(59))) == ""
+    assert first.by_hand(replace(facts("h200"), probes=Probes())) == ""
