@@ -24,7 +24,7 @@ CHOICES = $(if $(DEVICE),--device $(DEVICE)) $(if $(WORKLOAD),--workload $(WORKL
 	$(if $(filter 0 no,$(RECORD)),--no-record) $(if $(COUNTERS),--counters $(COUNTERS)) $(ARGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help report profile noise diff merge render site serve check test golden bench lock wheelhouse clean
+.PHONY: help report profile noise diff merge render site serve check lint test golden bench lock wheelhouse clean
 
 help: ## this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -61,6 +61,9 @@ serve: ## show site/ on this machine only, at PORT
 
 check: ## are the committed pages exactly what the committed runs render to?
 	@$(PAGES) render --check
+
+lint: ## ruff and mypy over the code
+	@pages=$$($(ENVIRONMENTS) pages) && "$$pages" -E -m ruff check reportgen variants benchmarks requirements tests && "$$pages" -E -m mypy
 
 # Tests that need torch say so (importorskip) and run a second time under the Python that has it.
 test: ## all tests: those of the pages without torch, then those of the capture with it
