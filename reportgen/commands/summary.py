@@ -9,7 +9,7 @@ from typing import Mapping, Sequence
 
 from ..analysis import RunFacts, VariantFacts
 from ..numbers.statistics import Estimate
-from ..questions import caveats, lead
+from ..questions import caveats, lead, sources
 from ..questions.model import VERDICTS, Outcome
 from ..saying.units import MISSING, Seconds, plural
 
@@ -91,7 +91,7 @@ def _caveats(facts: RunFacts) -> str:
 def _verdicts(outcomes: Mapping[str, Outcome]) -> str:
     """Verdicts that were reached with their headlines, then how many claims each reason kept from being measured."""
     counts = Counter(outcome.verdict for outcome in outcomes.values())
-    lines = [f"{plural(len(outcomes), 'claim')} of the article: " + ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS)]
+    lines = [f"{sources.counted(outcomes.values())}: " + ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS)]
     for verdict in VERDICTS[:3]:
         for outcome in outcomes.values():
             if outcome.verdict == verdict:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..analysis import RunFacts
+from ..questions import sources
 from ..questions.model import VERDICTS, Verdict
 from ..saying.tables import Link, Table, columns
 from ..saying.units import listed, plural
@@ -29,13 +30,14 @@ def board(site: Site, facts: RunFacts, page: str) -> tuple[Group, ...]:
 
     What is not measurable is listed by reason, because one reason often stands behind many claims.
     """
+    head = sources.head(claim for finding in site.findings for claim in finding.claims)
     groups = []
     for verdict in NEWS_FIRST:
-        rows = [(Linked(claim.statement, _target(site, facts, finding.slug, claim.id), root(page)), outcome.reason)
+        rows = [(Linked(sources.statement(claim, head == sources.MIXED), _target(site, facts, finding.slug, claim.id), root(page)), outcome.reason)
                 for finding in site.findings for claim in finding.claims
                 if (outcome := site.outcomes[facts.slot][claim.id]).verdict == verdict]
         if rows:
-            table = _by_reason(rows) if verdict == "not measurable" else _by_claim(rows)
+            table = _by_reason(rows, head) if verdict == "not measurable" else _by_claim(rows, head)
             groups.append(Group(verdict, plural(len(rows), "claim"), table))
     return tuple(groups)
 
@@ -44,15 +46,15 @@ def _target(site: Site, facts: RunFacts, slug: str, claim: str) -> str:
     return f"findings/{slug}.md#{claim}" if facts is site.featured else f"runs/{facts.slot}/findings.md#{claim}"
 
 
-def _by_claim(rows: list[tuple[Linked, str]]) -> Table:
-    return Table(columns("The article says", "What this device shows"), tuple((statement, Sentence(headline)) for statement, headline in rows))
+def _by_claim(rows: list[tuple[Linked, str]], head: str) -> Table:
+    return Table(columns(head, "What this device shows"), tuple((statement, Sentence(headline)) for statement, headline in rows))
 
 
-def _by_reason(rows: list[tuple[Linked, str]]) -> Table:
+def _by_reason(rows: list[tuple[Linked, str]], head: str) -> Table:
     reasons: dict[str, list[Linked]] = {}
     for statement, headline in rows:
         reasons.setdefault(headline, []).append(statement)
-    return Table(columns("The article says", "Why that cannot be said here"), tuple((Lines(tuple(map(str, statements))), Sentence(reason)) for reason, statements in reasons.items()))
+    return Table(columns(head, "Why that cannot be said here"), tuple((Lines(tuple(map(str, statements))), Sentence(reason)) for reason, statements in reasons.items()))
 
 
 def tally(site: Site, facts: RunFacts) -> str:

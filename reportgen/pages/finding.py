@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 
 from ..analysis import RunFacts
-from ..questions import caveats
+from ..questions import caveats, sources
 from ..questions.model import Chart, Finding, Outcome, Question
 from ..saying.tables import Link, Table, columns
 from .cells import Anchored, Badge, Lines, Sentence
@@ -55,8 +55,9 @@ def evidence(site: Site, facts: RunFacts, finding: Finding, at: str, above: tupl
 
 def verdicts(items: list[Said]) -> Table:
     """One row per claim, with the anchor that other pages link to."""
-    rows = tuple((Anchored(item.claim.id, item.claim.statement), Badge(item.outcome.verdict), Sentence(item.outcome.reason)) for item in items)
-    return Table(columns("The article says", "Here", "What this device shows"), rows)
+    head = sources.head(item.claim for item in items)
+    rows = tuple((Anchored(item.claim.id, sources.statement(item.claim, head == sources.MIXED)), Badge(item.outcome.verdict), Sentence(item.outcome.reason)) for item in items)
+    return Table(columns(head, "Here", "What this device shows"), rows)
 
 
 def _named(chart: Chart, finding: Finding) -> Chart:

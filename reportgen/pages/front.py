@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..analysis import RunFacts, VariantFacts
+from ..analysis import RunFacts, State, VariantFacts
 from ..findings.safe_softmax import about_the_mask
 from ..numbers import power
 from ..questions import caveats
@@ -78,8 +78,12 @@ def cold(facts: RunFacts) -> Table:
 def accuracy(facts: RunFacts) -> Table:
     """Relative error against FP64, and what a fully masked row gives; torch's words where it refused."""
     rows, notes = [], []
-    for v in _shown(facts):
+    for v in facts.variants.values():
+        if not v.state.ran:
+            continue
         rows.append((summaries.variant_link(v), error(v.relative_error), error(v.allowed_error), summaries.masked_row(v)))
+        if v.state is State.WRONG:
+            notes.append(summaries.why_not(v))
         if v.masked_row and v.masked_row.reason:
             notes.append(f"{v.title}: {sentence(about_the_mask(v.masked_row.reason) or v.masked_row.reason)}.")
     return Table(columns("Variant", "#Relative error", "#Allowed", "Fully masked row"), tuple(rows), notes=tuple(notes))

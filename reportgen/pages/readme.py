@@ -9,7 +9,7 @@ from ..analysis import RunFacts, VariantFacts
 from ..analysis.ranking import Ranking, rank
 from ..errors import ReportError
 from ..numbers.statistics import Estimate
-from ..questions import caveats, lead
+from ..questions import caveats, lead, sources
 from ..questions.model import VERDICTS, Outcome
 from ..saying.tables import Link, Table, columns, markdown
 from ..saying.units import Count, Seconds, listed, plural
@@ -53,7 +53,7 @@ def section(facts: RunFacts, outcomes: Mapping[str, Outcome]) -> str:
     shown = ("torch",) if facts.device.kind == "cpu" else ("torch", "cuda", "cudnn")
     software = ", ".join(f"{name} {version}" for name, version in facts.software.items() if version and name in shown)
     intro = (f"**{facts.device.name}** ({software}), {facts.workload.describe()}. "
-             f"{plural(len(outcomes), 'claim')} of the article: {verdicts}. [Its page](docs/runs/{facts.slot}/index.md).")
+             f"{sources.counted(outcomes.values())}: {verdicts}. [Its page](docs/runs/{facts.slot}/index.md).")
     ranking = rank(facts)
     heads = columns("Variant", "#Kernels", "#Other GPU activities", "#GPU time (µs)", f"#{to_first_head(ranking)}", "#Wall time (µs)", "#Host time (µs)")
     picture = pictures.overview(facts)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from ..analysis import FUSED, RunFacts, State, VariantFacts, published
 from ..analysis.kernels import main_kernel
 from ..numbers.statistics import Estimate, compare
+from ..questions.lead import wrong_said
 from ..saying.tables import Link, Table, columns
 from ..saying.units import MISSING, Count, Percent, extent, listed
 from .cells import error, interval, ratio_interval, sentence, us
@@ -153,6 +154,9 @@ def training(facts: RunFacts) -> Table | None:
         record = variant.training
         if record is None:
             continue
+        if variant.state is State.WRONG:
+            rows.append((variant_link(variant), variant.state.value, None, None, None, None))
+            continue
         memory = None if record.peak_memory_bytes is None else f"{record.peak_memory_bytes / 2**20:,.0f}"
         rows.append((variant_link(variant), record.status, us(record.gpu_time), us(record.wall_time), record.kernels, memory))
         if record.reason:
@@ -191,6 +195,8 @@ def why_not(variant: VariantFacts | None) -> str:
         return "This run was recorded before one of these variants was added."
     if variant.state is State.RECORDED_BEFORE:
         return sentence(f"{variant.title}: {variant.reason}.")
+    if variant.state is State.WRONG:
+        return sentence(f"{wrong_said(variant)} ran and gave a wrong result, so none of its numbers counts.")
     if not variant.reason:
         return sentence(f"{variant.title}: {variant.state.value}.")
     return sentence(f"{variant.title} ({variant.state.value}): {variant.reason}{'' if variant.reason[-1] in '.!?' else '.'}")

@@ -76,7 +76,7 @@ def _outcome(question: Question, case: Case, decision: Decision, gate: bool) -> 
     if verdict is None and gate:
         sentence = sentence[:1].upper() + sentence[1:]
     pieces = tuple(Advised(fill(one.says, args), fill(one.more, args), one.when) for one in case.advice if one.needs is None or there(args.get(one.needs)))
-    return Outcome(question.id, verdict, decision.case, sentence, said(case.because, args), said(case.caveats, args), pieces, args, case.partly, gate)
+    return Outcome(question.id, verdict, decision.case, sentence, said(case.because, args), said(case.caveats, args), pieces, args, case.partly, gate, question.source)
 
 
 def there(value: object) -> bool:

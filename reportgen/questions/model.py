@@ -167,6 +167,7 @@ class Outcome:
     args: Mapping[str, Any] = field(default_factory=dict)
     partly: bool = False
     gate: bool = False
+    source: Source | None = None
 
     @property
     def headline(self) -> str:

@@ -20,9 +20,9 @@ import pytest
 from builders import facts, unavailable
 from reportgen.commands import cli, reporting
 from reportgen.pages import readme
-from reportgen import run as run_room
+from reportgen import findings, run as run_room
 from reportgen.errors import PageMismatch, ReportError
-from reportgen.questions.model import Outcome
+from reportgen.questions.model import Outcome, Source
 from reportgen.commands.interruption import Stages
 from reportgen.run.layout import Layout
 from reportgen.commands.summary import summary
@@ -30,11 +30,11 @@ from reportgen.run.workload import PRESETS, altered
 
 ROOT = Path(__file__).resolve().parents[2]
 OUTCOMES = {
-    "memcpy-hidden": Outcome("memcpy-hidden", "holds", "copied", "There is a copy."),
-    "flash-fastest": Outcome("flash-fastest", "differs", "other-wins", "Another one wins."),
-    "math-slower": Outcome("math-slower", "within noise", "tie", "They tie."),
-    "hbm-dominates": Outcome("hbm-dominates", "not measurable", "no-gpu-lane", "no GPU lane."),
-    "flash-one-kernel": Outcome("flash-one-kernel", "not measurable", "no-gpu-lane", "no GPU lane."),
+    "memcpy-hidden": Outcome("memcpy-hidden", "holds", "copied", "There is a copy.", source=Source.ARTICLE),
+    "flash-fastest": Outcome("flash-fastest", "differs", "other-wins", "Another one wins.", source=Source.ARTICLE),
+    "math-slower": Outcome("math-slower", "within noise", "tie", "They tie.", source=Source.ARTICLE),
+    "hbm-dominates": Outcome("hbm-dominates", "not measurable", "no-gpu-lane", "no GPU lane.", source=Source.ARTICLE),
+    "flash-one-kernel": Outcome("flash-one-kernel", "not measurable", "no-gpu-lane", "no GPU lane.", source=Source.ARTICLE),
 }
 
 
@@ -415,9 +415,9 @@ def test_the_summary_of_a_cpu_run_has_no_gpu_numbers():
 
 
 def test_the_summary_counts_reasons_and_shortens_the_list_of_claims():
-    many = {f"claim-{number}": Outcome(f"claim-{number}", "not measurable", "x", "cuDNN did not run here (torch 2.13.0 says no). It may elsewhere.")
+    many = {f"claim-{number}": Outcome(f"claim-{number}", "not measurable", "x", "cuDNN did not run here (torch 2.13.0 says no). It may elsewhere.", source=Source.ARTICLE)
             for number in range(6)}
-    many["alone"] = Outcome("alone", "not measurable", "y", "a long reason " * 20)
+    many["alone"] = Outcome("alone", "not measurable", "y", "a long reason " * 20, source=Source.ARTICLE)
     lines = summary(facts("cpu"), many, {}, "").splitlines()
     start = lines.index("not measurable here (the run's page has each reason in full)")
     assert lines[start + 1:start + 3] == ["   6  CuDNN did not run here.", "      claim-0, claim-1, claim-2, claim-3 and 2 more"]
@@ -496,7 +496,7 @@ def test_facts_of_a_run_are_one_json_object(tmp_path):
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert found["device"]["slug"] == "gpu-x"
-    assert len(found["claims"]) == 31
+    assert list(found["claims"]) == [claim.id for claim in findings.claims()]
 
 
 def test_a_chain_of_stages_restores_the_handler_that_was_there():

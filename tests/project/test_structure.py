@@ -131,7 +131,6 @@ def test_the_ledger_and_the_findings_have_the_same_claims():
     from reportgen import findings
 
     ledger = re.findall(r"^\| `([a-z0-9.-]+)` \|", (ROOT / "CLAIMS.md").read_text(encoding="utf-8"), re.M)
-    assert len(ledger) == 31
     assert sorted(ledger) == sorted(claim.id for claim in findings.claims())
 
 
