@@ -26,6 +26,8 @@ class Quantity:
     recorded: a run keeps one value per fresh process
     decides: `ranking` where it may decide who is faster on a device, `rerun` where a change of it may replace a run
     has_floor: `make noise` keeps a same-code floor for it
+    as_range: told from the smallest process to the largest, because a middle would say nothing (what a first call loads
+        depends on what ran before)
     """
 
     name: str
@@ -36,6 +38,7 @@ class Quantity:
     recorded: bool = False
     decides: tuple[Decides, ...] = ()
     has_floor: bool = False
+    as_range: bool = False
 
 
 _ROWS = (
@@ -44,9 +47,9 @@ _ROWS = (
     Quantity("wall_time", "wall time", "Wall", "s", "measured", True, ("ranking", "rerun"), True),
     Quantity("host_time", "host time", "Host", "s", "measured", True, (), True),
     Quantity("profiled_host_time", "CPU time under the profiler", "CPU, profiled", "s", "measured"),
-    Quantity("first_call", "first call", "First call", "s", "measured", True),
-    Quantity("first_call_alone", "first call, before all others", "First call, before all others", "s", "measured"),
-    Quantity("first_call_new_shape", "first call, new shape", "First call, new shape", "s", "measured", True),
+    Quantity("first_call", "first call", "First call", "s", "measured", True, as_range=True),
+    Quantity("first_call_alone", "first call, before all others", "First call, before all others", "s", "measured", as_range=True),
+    Quantity("first_call_new_shape", "first call, new shape", "First call, new shape", "s", "measured", True, as_range=True),
     Quantity("peak_memory_bytes", "peak memory above the inputs", "Peak memory", "B", "measured"),
     Quantity("relative_error", "relative error against FP64", "Relative error", "1", "measured"),
     Quantity("copy_bytes_per_s", "copy ceiling", "Copy", "B/s", "measured"),

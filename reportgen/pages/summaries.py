@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from ..analysis import FUSED, RunFacts, State, VariantFacts, published
 from ..analysis.kernels import main_kernel
+from ..numbers import quantities
 from ..numbers.statistics import Estimate, compare
 from ..questions.lead import wrong_said
 from ..saying.tables import Link, Table, columns
@@ -134,15 +135,14 @@ NOTHING_IN = "Without a value on this device: {}."
 
 def numbers(facts: RunFacts) -> Table:
     """Every measured quantity, a row per variant."""
-    rows = []
+    rows, measured = [], [row for row in quantities.times() if row.recorded]
     once = [v.title for v in facts.variants.values() if (time := v.gpu_time or v.wall_time) and len(time.samples) == 1]
     alone = (f"In one process only: {listed(once)}.",) if once else ()
     for variant in facts.variants.values():
         memory = None if variant.peak_memory_bytes is None else f"{variant.peak_memory_bytes / 2**20:,.1f}"
-        rows.append((variant_link(variant), variant.state.value, us(variant.gpu_time), us(variant.gpu_time_cold), us(variant.wall_time), us(variant.host_time),
-                     spread(variant.first_call), spread(variant.first_call_new_shape), memory, error(variant.relative_error), masked_row(variant)))
-    return without_empty(Table(columns("Variant", "Status", "#GPU, hot (µs)", "#GPU, cold (µs)", "#Wall (µs)", "#Host (µs)", "#First call", "#First call, new shape",
-                         "#Peak memory (MiB)", "#Relative error", "Fully masked row"),
+        rows.append((variant_link(variant), variant.state.value, *(spread(variant.time(row.name)) if row.as_range else us(variant.time(row.name)) for row in measured),
+                     memory, error(variant.relative_error), masked_row(variant)))
+    return without_empty(Table(columns("Variant", "Status", *(f"#{row.head}" if row.as_range else f"#{row.head} (µs)" for row in measured), "#Peak memory (MiB)", "#Relative error", "Fully masked row"),
                  tuple(rows), "Medians of fresh processes; first calls: the smallest to the largest. GPU time is that of the activities alone; wall time is per forward in an eager loop; host time is until the call returns.",
                  (*why_nots(facts), *alone)), NOTHING_IN)
 
