@@ -12,7 +12,7 @@ import sys
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Mapping
+from typing import Any, Callable, Mapping, Sequence
 
 from ..errors import ReportError
 from . import starting
@@ -63,14 +63,42 @@ def _merge(chosen: argparse.Namespace, layout: Layout, stages: Stages) -> int:
     from ..pages import publish
 
     said = {"new": "new", "same": "recorded here already", "other": "replaced the recorded run"}
-    incoming = merge.merge(chosen.sources, layout.recorded, chosen.accept)
+    stages.at("nothing was merged")
+    writing: list[bool] = []
+
+    def pages(incoming: Sequence[merge.Incoming]) -> Callable[[], None]:
+        done = publish.rendered(layout, otherwise=incoming[0].slot)
+
+        def write() -> None:
+            writing.append(True)
+            done.write()
+
+        return write
+
+    try:
+        incoming = merge.merge(chosen.sources, layout.recorded, chosen.accept, pages)
+    except (ReportError, OSError) as error:
+        if writing and not _as_they_were(layout):
+            stages.at("nothing was merged, and some pages are half written; `make render` writes them anew")
+        if isinstance(error, OSError) or error.problem.startswith("nothing was merged"):
+            raise
+        raise ReportError(f"nothing was merged: {error.problem}", where=error.where, cure=error.cure) from None
+    stages.at("the runs are merged, and the pages are written")
+    layout.feature_first(incoming[0].slot)
     for one in incoming:
         print(f"{one.slot}: {said[one.state]}")
-    if any(one.state != "same" for one in incoming):
-        stages.at("the runs are in docs/runs; `make render` finishes the pages")
-        layout.feature_first(incoming[0].slot)
-        publish.render_recorded(layout)
     return 0
+
+
+def _as_they_were(layout: Layout) -> bool:
+    """Writes the pages of what was recorded before, after those of a merge could not be written."""
+    from ..pages import publish
+
+    try:
+        publish.render_recorded(layout)
+    except (ReportError, OSError):
+        return False
+    return True
 
 
 def _diff(chosen: argparse.Namespace, layout: Layout, stages: Stages) -> int:

@@ -28,26 +28,26 @@ def render_facts(all_facts: Sequence[RunFacts], featured: str, findings: Sequenc
     if findings is None:
         from ..findings import FINDINGS as findings
     all_pages = site.build(all_facts, featured, findings)
-    files = all_pages.files
-    files[front.INDEX] = front.index(all_pages)
+    found = all_pages.files
+    found[front.INDEX] = front.index(all_pages)
     for number, item in enumerate(all_pages.findings, start=1):
-        files[finding.path(item)] = finding.render(all_pages, item, number)
+        found[finding.path(item)] = finding.render(all_pages, item, number)
     for one in READINGS:
-        files[reading.path(one)] = reading.render(all_pages, one)
+        found[reading.path(one)] = reading.render(all_pages, one)
     for name in all_pages.featured.variants:
-        files[variant.path(name)] = variant.render(all_pages, name)
-    files[front.BEYOND] = front.beyond(all_pages)
-    files[compare.PATH] = compare.render(all_pages)
-    files[names.PATH] = names.render(all_pages)
+        found[variant.path(name)] = variant.render(all_pages, name)
+    found[front.BEYOND] = front.beyond(all_pages)
+    found[compare.PATH] = compare.render(all_pages)
+    found[names.PATH] = names.render(all_pages)
     for path in front.READING:
-        files[path] = front.reading(all_pages, path)
+        found[path] = front.reading(all_pages, path)
     for facts in all_pages.runs:
-        files[device.path(facts)] = device.render(all_pages, facts)
-        files[f"runs/{facts.slot}/findings.md"] = finding.of_run(all_pages, facts)
-        files[reading.run_path(facts)] = reading.of_run(all_pages, facts)
-        files[f"runs/{facts.slot}/variants.md"] = variant.of_run(all_pages, facts)
-    files[tree.NAVIGATION] = navigation.render(all_pages)
-    return site.by_path(files)
+        found[device.path(facts)] = device.render(all_pages, facts)
+        found[f"runs/{facts.slot}/findings.md"] = finding.of_run(all_pages, facts)
+        found[reading.run_path(facts)] = reading.of_run(all_pages, facts)
+        found[f"runs/{facts.slot}/variants.md"] = variant.of_run(all_pages, facts)
+    found[tree.NAVIGATION] = navigation.render(all_pages)
+    return site.by_path(found)
 
 
 def render(runs: Sequence[Run], out: Path, featured: str, source: Path) -> None:
@@ -56,16 +56,21 @@ def render(runs: Sequence[Run], out: Path, featured: str, source: Path) -> None:
     Pages and charts that no run renders to any more are removed. Where `out` is not `source` (the
     committed docs folder), the evidence and the style sheets are copied, so that `out` builds alone.
     """
-    tree.write(render_facts([facts_room.build(run) for run in runs], featured), out)
+    tree.write(files(runs, featured), out)
     tree.copy_evidence({run.slot: run for run in runs}, out)
     if out.resolve() != source.resolve():
         tree.drop_evidence({run.slot for run in runs}, out)
         shutil.copytree(source / ASSETS, out / ASSETS, dirs_exist_ok=True)
 
 
+def files(runs: Sequence[Run], featured: str) -> dict[str, str | bytes]:
+    """As `render_facts`, from recorded runs."""
+    return render_facts([facts_room.build(run) for run in runs], featured)
+
+
 def check(runs: Sequence[Run], docs: Path, featured: str) -> list[str]:
     """Where committed pages differ from what the committed runs render to, as `path:line: expected …, found …`."""
-    return tree.differences(render_facts([facts_room.build(run) for run in runs], featured), docs)
+    return tree.differences(files(runs, featured), docs)
 
 
-__all__ = ["check", "render", "render_facts"]
+__all__ = ["check", "files", "render", "render_facts"]

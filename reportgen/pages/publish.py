@@ -6,28 +6,51 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Sequence
+from typing import Mapping, Sequence
 
 from .. import analysis as facts_room
 from .. import findings, pages
+from ..company import signals
 from ..errors import PageMismatch, ReportError
 from ..review import checks
-from ..run import Run
+from ..run import Run, swap
 from ..run.layout import Layout
-from . import readme
+from . import readme, tree
 
 EPOCH = "315532800"
 """1980-01-01: the sitemap's date, so that the same pages give the same site."""
 
 
-def render_recorded(layout: Layout) -> list[Run]:
-    """Writes docs/ and the README's table from the recorded runs; returns the runs."""
+@dataclass(frozen=True)
+class Rendered:
+    """The committed pages as the recorded runs render to, in memory: nothing is written before all of it is there."""
+
+    layout: Layout
+    runs: Sequence[Run]
+    files: Mapping[str, str | bytes]
+    readme: str
+
+    def write(self) -> None:
+        """Writes docs/ and the README's table, each file whole."""
+        tree.write(self.files, self.layout.docs)
+        swap.write_whole(self.layout.readme, self.readme.encode())
+
+
+def rendered(layout: Layout, otherwise: str | None = None) -> Rendered:
+    """Renders the recorded runs. otherwise: the slot to feature where none is named yet."""
     runs = layout.recorded_runs()
-    featured = layout.featured(runs)
-    pages.render(runs, layout.docs, featured, layout.docs)
-    layout.readme.write_text(_readme(layout, runs, featured), encoding="utf-8")
-    return runs
+    featured = layout.featured(runs, otherwise)
+    return Rendered(layout, runs, pages.files(runs, featured), _readme(layout, runs, featured))
+
+
+def render_recorded(layout: Layout) -> Sequence[Run]:
+    """Writes docs/ and the README's table from the recorded runs; returns the runs."""
+    done = rendered(layout)
+    with signals.held():
+        done.write()
+    return done.runs
 
 
 def refuse_damaged(layout: Layout, accept: bool = False) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 from typing import Mapping
 
-from ..run import RUN_FILE, Run, names
+from ..run import RUN_FILE, Run, names, swap
 from ..run.noise import NOISE_FILE
 from .site import MARKER, SVG_MARKER
 
@@ -23,9 +24,11 @@ def write(files: Mapping[str, str | bytes], out: Path) -> None:
     for name, content in files.items():
         target = names.below(out, out / name)
         data = as_bytes(content)
-        if not target.is_file() or target.read_bytes() != data:
+        if not target.is_file() or target.is_symlink() or target.read_bytes() != data:
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(data)
+            swap.write_whole(target, data)
+    for left in out.rglob(f".*{swap.FRESH}"):
+        left.unlink()
     for name in stale(files, out):
         (out / name).unlink()
         _prune((out / name).parent, out)
@@ -80,6 +83,8 @@ def differences(files: Mapping[str, str | bytes], docs: Path) -> list[str]:
         target, data = docs / name, as_bytes(content)
         if not target.is_file():
             out.append(f"{target}:1: expected a generated file, found none")
+        elif target.is_symlink():
+            out.append(f"{target}:1: expected a generated file, found a link to {os.readlink(target)}")
         elif target.read_bytes() != data:
             out.append(f"{target}:{_first_difference(data, target.read_bytes())}")
     out += [f"{docs / name}:1: expected no such file, found a page that no run renders to" for name in stale(files, docs)]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Literal, Sequence
+from typing import Callable, Literal, Sequence
 
 from .. import analysis as facts_room
 from .. import run as run_room
+from ..company import signals
 from ..errors import ReportError
 from ..run import device_slug, slots
 from ..run import noise as noise_room
@@ -94,14 +95,27 @@ def _state(folder: Path, target: Path) -> Literal["new", "same", "other"]:
     return "same" if trees.equal(folder, target) else "other"
 
 
-def merge(sources: Sequence[Path], runs_root: Path, accept: bool = False) -> list[Incoming]:
-    """Takes every run in `sources` into its slot below `runs_root`; nothing is changed unless all are valid.
+def merge(sources: Sequence[Path], runs_root: Path, accept: bool = False,
+          then: Callable[[Sequence[Incoming]], Callable[[], None]] | None = None) -> list[Incoming]:
+    """Takes every run in `sources` into its slot below `runs_root`: all of them, or none.
+
+    Args:
+        then: called when they are in; what it returns is called once more, and when that has ended
+            the runs stay. If either fails, none has been merged.
 
     Raises:
-        ReportError: as `find` and `survey`.
+        ReportError: as `find` and `survey`, and what `then` raises.
     """
     incoming = survey(find(sources), runs_root, accept)
-    for one in incoming:
-        if one.state != "same":
-            slots.place(one.folder, runs_root)
+    fresh = [one for one in incoming if one.state != "same"]
+    if not fresh:
+        return incoming
+    with slots.all_or_none(runs_root) as together:
+        for one in fresh:
+            together.place(one.folder)
+        last = then(incoming) if then else None
+        with signals.held():
+            if last:
+                last()
+            together.done()
     return incoming

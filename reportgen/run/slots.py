@@ -7,7 +7,7 @@ import shutil
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Callable, Iterator
+from typing import Iterator
 
 from . import names, noise as noise_room, swap
 from .. import run as run_room
@@ -66,18 +66,18 @@ def _into_place(staging: Path, target: Path) -> Path | None:
     return swap.exchange(staging, target)
 
 
-@contextmanager
-def all_or_none(runs_root: Path) -> Iterator[Callable[[Path], Path]]:
-    """Gives a `place` for several runs: all of them stay if the block ends well, else none does.
+class Together:
+    """Several runs on their way into their slots; see `all_or_none`."""
 
-    Also if the process is killed inside: `swap.heal` takes back what was put in, at the next start.
-    """
-    before: dict[str, str | None] = {}
+    def __init__(self, runs_root: Path) -> None:
+        self._root = runs_root
+        self._before: dict[str, str | None] = {}
 
-    def one(folder: Path) -> Path:
-        target = names.below(runs_root, runs_root / run_room.load(folder).slot)
-        before[target.relative_to(runs_root).as_posix()] = swap.digest(target)
-        swap.write_journal(runs_root, before)
+    def place(self, folder: Path) -> Path:
+        """As `place`; the former run is kept until the others are in as well."""
+        target = names.below(self._root, self._root / run_room.load(folder).slot)
+        self._before[target.relative_to(self._root).as_posix()] = swap.digest(target)
+        swap.write_journal(self._root, self._before)
         target.parent.mkdir(parents=True, exist_ok=True)
         staging = Path(tempfile.mkdtemp(prefix=".placing-", dir=target.parent))
         for file in evidence_files(folder):
@@ -85,10 +85,22 @@ def all_or_none(runs_root: Path) -> Iterator[Callable[[Path], Path]]:
         _into_place(staging, target)
         return target
 
+    def done(self) -> None:
+        """From here on they stay, whatever happens."""
+        swap.close_journal(self._root)
+
+
+@contextmanager
+def all_or_none(runs_root: Path) -> Iterator[Together]:
+    """Puts several runs into their slots: all of them stay if the block ends well or comes to `done`, else none does.
+
+    Also if the process is killed inside: `swap.heal` takes back what was put in, at the next start.
+    """
     runs_root.mkdir(parents=True, exist_ok=True)
+    together = Together(runs_root)
     try:
-        yield one
-        swap.close_journal(runs_root)
+        yield together
+        together.done()
     finally:
         with signals.held():
             swap.heal(runs_root)

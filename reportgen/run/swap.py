@@ -26,6 +26,8 @@ from .model import RUN_FILE
 STAGED = (".recording-", ".placing-")
 ASIDE = ".replaced-"
 JOURNAL = ".merging"
+FRESH = ".new"
+"""The end of a hidden file's name that is about to take the place of another."""
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2
 
 
@@ -52,6 +54,19 @@ def exchange(staging: Path, target: Path) -> Path | None:
             aside.rmdir()
             raise
     return former
+
+
+def write_whole(file: Path, content: bytes) -> None:
+    """Writes a file so that it holds the whole new content or the former one, also where the disk is full."""
+    fresh = file.with_name(f".{file.name}{FRESH}")
+    try:
+        fresh.write_bytes(content)
+        if file.is_file() and not file.is_symlink():
+            shutil.copymode(file, fresh)
+        os.replace(fresh, file)
+    except BaseException:
+        fresh.unlink(missing_ok=True)
+        raise
 
 
 def drop(former: Path | None) -> None:
@@ -91,7 +106,7 @@ def digest(folder: Path) -> str | None:
 
 def write_journal(runs_root: Path, before: Mapping[str, str | None]) -> None:
     """Notes what each slot held (`digest`) before the first of several runs is put in."""
-    fresh = runs_root / f"{JOURNAL}.new"
+    fresh = runs_root / f"{JOURNAL}{FRESH}"
     with open(fresh, "w", encoding="utf-8") as handle:
         json.dump(dict(before), handle)
         handle.flush()
@@ -161,7 +176,7 @@ def _bring_back(former: Path, target: Path) -> None:
 
 def _undo(runs_root: Path) -> list[str]:
     """Takes back runs that were put in together with others that did not follow."""
-    (runs_root / f"{JOURNAL}.new").unlink(missing_ok=True)
+    (runs_root / f"{JOURNAL}{FRESH}").unlink(missing_ok=True)
     journal = runs_root / JOURNAL
     if not journal.is_file():
         return []

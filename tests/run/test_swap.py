@@ -68,9 +68,9 @@ def _patched(way: str, wanted: int, number: int, write: int) -> None:
 def put_in(root: Path, *runs: Path) -> Callable[[], None]:
     """Puts one run into its slot, or several together."""
     def together() -> None:
-        with slots.all_or_none(root) as place:
+        with slots.all_or_none(root) as batch:
             for one in runs:
-                place(one)
+                batch.place(one)
 
     return together if len(runs) > 1 else lambda: slots.place(runs[0], root) and None
 
