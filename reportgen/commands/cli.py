@@ -16,7 +16,7 @@ from typing import Any, NoReturn, Sequence
 
 from .. import __version__
 from ..errors import ReportError, Told
-from . import starting
+from . import saving, starting
 from .interruption import Stages
 from ..company import disk
 from ..run import names
@@ -168,6 +168,8 @@ def _profile(chosen: argparse.Namespace, layout: Layout, stages: Stages) -> int:
     os.environ.setdefault("KINETO_LOG_LEVEL", "5")
     stages.at(None if chosen.for_report else "the former run, if there is one, is untouched")
     sizes, label = own_sizes(chosen), _label(chosen)
+    if not chosen.for_report:
+        saving.look(layout, chosen)
     from .. import run
     from ..capture import progress, session
     from ..run import device_slug
@@ -182,14 +184,14 @@ def _profile(chosen: argparse.Namespace, layout: Layout, stages: Stages) -> int:
         shown.end()
     recorded = data["device"]["kind"] != "cpu" and not chosen.no_record and not chosen.quick and not chosen.into
     data["device"]["slug"] = device_slug.distinct(data["device"], layout.recorded_devices())
-    folder = run.save(data, traces, chosen.into or (layout.recorded if recorded else layout.live))
+    folder = saving.saved(data, traces, chosen.into or (layout.recorded if recorded else layout.live))
     if not chosen.for_report:
         stages.at(f"the run is saved in {folder}")
     if recorded:
         slot = run.load(folder).slot
         if layout.feature_first(slot):
             print(f"{slot} is now the featured run", file=sys.stderr)
-    sys.stdout.buffer.write(os.fsencode(folder) + b"\n")
+    saving.print_folder(folder)
     return 0
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..errors import CaptureFailed, ReportError, Told
 from ..company import parents
-from . import starting
+from . import saving, starting
 from .interruption import Stages, interrupted
 from ..run.layout import Layout
 from ..saying.units import plural
@@ -75,9 +75,10 @@ def _report(chosen: argparse.Namespace, layout: Layout, stages: Stages) -> int:
         seconds[step], started = now - started, now
 
     publish.refuse_damaged(layout, chosen.accept)
+    saving.look(layout, chosen)
     stages.at(UNTOUCHED)
     started = time.monotonic()
-    folder = _captured(chosen, layout)
+    folder = _captured(chosen, layout, stages)
     recorded, place = folder.is_relative_to(layout.recorded), folder.relative_to(layout.root)
     finish = "`make render` and `make site` finish" if recorded else "`make render ARGS=--live` finishes"
     stages.at(f"the run is saved in {place}; {finish} the pages")
@@ -103,7 +104,7 @@ def _report(chosen: argparse.Namespace, layout: Layout, stages: Stages) -> int:
     return 0
 
 
-def _captured(chosen: argparse.Namespace, layout: Layout) -> Path:
+def _captured(chosen: argparse.Namespace, layout: Layout, stages: Stages) -> Path:
     """The folder of the run to show: a live one, or the one that is recorded in the slot after this one was compared with it."""
     from ..review import rerun
     from .. import run
@@ -112,6 +113,7 @@ def _captured(chosen: argparse.Namespace, layout: Layout) -> Path:
     passes = layout.root / "build" / "passes"
     shutil.rmtree(passes, ignore_errors=True)
     folder = _profile_elsewhere(chosen, layout, passes / "1")
+    stages.at(f"the fresh run lies in {folder}; {UNTOUCHED}")
     if run.load(folder).device.kind == "cpu" or chosen.no_record or chosen.quick:
         return slots.place(folder, layout.live)
     kept, decision = rerun.settle(folder, lambda: _profile_elsewhere(chosen, layout, passes / "2"), layout.recorded, _say, chosen.accept)
@@ -128,6 +130,7 @@ def _noise(chosen: argparse.Namespace, layout: Layout, stages: Stages) -> int:
     from ..run import noise
     from ..pages import publish
 
+    saving.look(layout, chosen)
     stages.at("no floor was written")
     runs = layout.root / "build" / "noise"
     shutil.rmtree(runs, ignore_errors=True)

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from builders import facts, unavailable
-from reportgen.commands import cli, reporting
+from reportgen.commands import cli, reporting, saving
 from reportgen.pages import readme
 from reportgen import findings, run as run_room
 from reportgen.errors import PageMismatch, ReportError
@@ -275,6 +275,47 @@ def test_an_error_while_rendering_names_the_run_that_was_saved(stand_in, capsys)
     assert cli.main(["report"]) == 2
     assert capsys.readouterr().err.splitlines()[-3:] == ["error: docs/x: does not render", "  the run is saved in docs/runs/dev-x/article",
                                                          "  what to do: mend it; then `make render` and `make site` finish the pages"]
+
+
+@pytest.mark.parametrize(("kind", "where"), [("cuda", "docs/runs/dev-x/article; `make render` and `make site` finish the pages"),
+                                             ("cpu", "build/runs/dev-x/article; `make render ARGS=--live` finishes the pages")])
+def test_a_disk_that_is_full_while_rendering_is_two_lines_that_name_the_run(stand_in, capsys, kind, where):
+    def render(*given):
+        raise OSError(28, "No space left on device", str(cli.ROOT / "docs" / "index.md"))
+
+    stand_in(kind, render=render)
+    assert cli.main(["report"]) == 2
+    assert capsys.readouterr().err.splitlines()[-2:] == [f"error: docs/index.md: the disk is full; the run is saved in {where}", "  what to do: make room on that disk"]
+
+
+def test_a_disk_that_does_not_take_the_fresh_run_into_its_slot_is_two_lines_that_name_it(stand_in, monkeypatch, capsys):
+    layout = stand_in()
+    monkeypatch.setattr("reportgen.run.slots.place", lambda *given: (_ for _ in ()).throw(OSError(30, "Read-only file system", str(layout.recorded))))
+    assert cli.main(["report"]) == 2
+    assert capsys.readouterr().err.splitlines()[-2:] == [
+        f"error: docs/runs: the disk is read-only; the fresh run lies in {layout.root}/build/passes/1/dev-x/article; the former run, if there is one, is untouched",
+        "  what to do: use a checkout on a disk that can be written"]
+
+
+def test_a_checkout_that_cannot_be_written_to_is_told_before_profiling(stand_in, monkeypatch, capsys):
+    layout = stand_in()
+    (layout.root / "site").write_text("not a folder")
+    monkeypatch.setattr(reporting, "_profile_elsewhere", lambda *given: pytest.fail("profiled all the same"))
+    assert cli.main(["report", "--device", "cpu"]) == 2
+    assert capsys.readouterr().err == "error: site: cannot be written to, so nothing was profiled: File exists\n  what to do: mend that, then run the command again\n"
+
+
+def test_a_measured_run_that_its_disk_does_not_take_is_saved_elsewhere_and_named(tmp_path, monkeypatch):
+    content = {"schema_version": 1, "recorded_on": "2026-11-01", "device": {"kind": "cpu", "name": "x", "slug": "dev-x"}, "software": {}, "host": {},
+               "settings": {}, "workload": PRESETS["small"].to_json(), "label": None, "protocol": {}, "variants": {}}
+    (tmp_path / "full").write_text("no folder")
+    monkeypatch.setattr(saving, "_elsewhere", lambda: [tmp_path])
+    with pytest.raises(ReportError) as caught:
+        saving.saved(content, {}, tmp_path / "full" / "runs")
+    first, second = str(caught.value).splitlines()
+    folder = first.rpartition("the run lies in ")[2]
+    assert run_room.load(Path(folder)).slot == "dev-x/small"
+    assert second.endswith(f"; then `make merge DIRS={folder}` takes it in")
 
 
 @pytest.mark.parametrize("damage", ["run", "FEATURED"])

@@ -7,6 +7,7 @@ from run_builder import record
 
 from reportgen.review import checks, merge
 from reportgen import run
+from reportgen.run import slots, swap
 from reportgen.errors import ReportError
 
 
@@ -89,6 +90,74 @@ def test_a_folder_without_runs_is_an_error(tmp_path, runs):
     (tmp_path / "empty").mkdir()
     with pytest.raises(ReportError, match="holds no run"):
         merge.merge([tmp_path / "empty"], runs)
+
+
+# All or none, with their pages
+
+@pytest.fixture
+def checkout(tmp_path, runs, monkeypatch, capsys):
+    """The same as a checkout with its pages; `merge` as a command, and what it said."""
+    from reportgen.commands import cli
+    from reportgen.pages import readme
+
+    (tmp_path / "README.md").write_text(f"# Title\n\n{readme.BEGIN}\n{readme.END}\n")
+    monkeypatch.setattr(cli, "ROOT", tmp_path)
+
+    def command(*arguments):
+        capsys.readouterr()
+        status = cli.main([*arguments])
+        said = capsys.readouterr()
+        return status, said.out + said.err
+
+    assert command("render")[0] == 0
+    return command
+
+
+def of_checkout(root):
+    return {**files(root / "docs"), "README.md": (root / "README.md").read_bytes()}
+
+
+def full_disk(*given, **named):
+    raise OSError(28, "No space left on device", "a page")
+
+
+def test_runs_whose_pages_cannot_be_rendered_are_not_merged(tmp_path, checkout, monkeypatch):
+    before, monkey = of_checkout(tmp_path), ReportError("does not render", where="a page", cure="mend it")
+    monkeypatch.setattr("reportgen.pages.publish.pages.files", lambda runs, featured: (_ for _ in ()).throw(monkey))
+    sources = [record(tmp_path / "one", slug="nvidia-a"), record(tmp_path / "two", seed=1)]
+    assert checkout("merge", "--accept", *map(str, sources)) == (2, "error: a page: nothing was merged: does not render\n  what to do: mend it\n")
+    assert of_checkout(tmp_path) == before
+
+
+@pytest.mark.parametrize("nth", [0, 1, 40])
+def test_a_disk_that_is_full_while_pages_are_written_leaves_runs_and_pages_as_they_were(tmp_path, checkout, monkeypatch, nth):
+    before, real, written = of_checkout(tmp_path), swap.write_whole, []
+
+    def write(file, content):
+        if len(written) == nth:
+            written.append("full")
+            full_disk()
+        written.append(file)
+        real(file, content)
+
+    monkeypatch.setattr(swap, "write_whole", write)
+    sources = [record(tmp_path / "one", slug="nvidia-a"), record(tmp_path / "two", seed=1, scale={"naive": {"gpu_time": 2.0}})]
+    assert checkout("merge", "--accept", *map(str, sources)) == (2, "error: a page: the disk is full; nothing was merged\n  what to do: make room on that disk\n")
+    assert of_checkout(tmp_path) == before
+
+
+def test_a_second_run_that_cannot_be_put_in_takes_the_first_along(tmp_path, checkout, monkeypatch):
+    before, real = of_checkout(tmp_path), slots.shutil.copyfile
+    monkeypatch.setattr(slots.shutil, "copyfile", lambda source, target: full_disk() if "two" in str(source) else real(source, target))
+    sources = [record(tmp_path / "one", slug="nvidia-a"), record(tmp_path / "two", slug="nvidia-b")]
+    status, said = checkout("merge", *map(str, sources))
+    assert status == 2 and "nothing was merged" in said
+    assert of_checkout(tmp_path) == before
+
+
+def test_merged_runs_have_their_pages(tmp_path, checkout):
+    assert checkout("merge", str(record(tmp_path / "one", slug="nvidia-a"))) == (0, "nvidia-a/article: new\n")
+    assert checkout("render", "--check") == (0, "every committed page is what the recorded runs render to\n")
 
 
 # Checks
