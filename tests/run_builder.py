@@ -31,11 +31,26 @@ SETTINGS = {"float32_matmul_precision": "highest", "cudnn_allow_tf32": True, "en
 _FORWARD_US = 10_000.0
 
 
-def record(root: Path, *, traces: bool = True, kernel: Mapping[str, str] | None = None, **options: Any) -> Path:
-    """Saves a run below `root` and returns its folder. kernel: variant → new name of its last kernel."""
+def record(root: Path, *, traces: bool = True, untraced: tuple[str, ...] = (), kernel: Mapping[str, str] | None = None,
+           lost: Mapping[str, int] | None = None, **options: Any) -> Path:
+    """Saves a run below `root` and returns its folder.
+
+    untraced: variants without a trace; kernel: variant → new name of its last kernel
+    lost: variant → so many GPU records are missing at the begin of each forward
+    """
     content = data(**options)
-    kept = {name: trace(name, (kernel or {}).get(name)) for name in content["variants"] if traces and name in FORWARDS}
+    kept = {name: trace(name, (kernel or {}).get(name)) for name in content["variants"] if traces and name in FORWARDS and name not in untraced}
+    for name, number in (lost or {}).items():
+        _lose(kept[name]["traceEvents"], number)
     return run_room.save(content, kept, root)
+
+
+def _lose(events: list[dict[str, Any]], number: int) -> None:
+    records = [event for event in events if event["cat"] == "kernel" or event["cat"].startswith("gpu_")]
+    per_forward = len(records) // 4
+    for place, event in enumerate(records):
+        if place % per_forward < number:
+            events.remove(event)
 
 
 def data(*, seed: int = 0, noise: float = 0.002, slug: str = "nvidia-h200", label: str | None = None, software: Mapping[str, Any] | None = None,

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +79,8 @@ def _report(chosen: argparse.Namespace, layout: Layout, stages: Stages) -> int:
     saving.look(layout, chosen)
     stages.at(UNTOUCHED)
     started = time.monotonic()
-    folder = _captured(chosen, layout, stages)
+    captured = _captured(chosen, layout, stages)
+    folder = captured.folder
     recorded, place = folder.is_relative_to(layout.recorded), folder.relative_to(layout.root)
     finish = "`make render` and `make site` finish" if recorded else "`make render ARGS=--live` finishes"
     stages.at(f"the run is saved in {place}; {finish} the pages")
@@ -95,19 +97,29 @@ def _report(chosen: argparse.Namespace, layout: Layout, stages: Stages) -> int:
     stages.at(f"the run is saved in {place}, and the site is built")
     took("building the site")
     shown = facts.build(run.load(folder))
+    measured = facts.build(run.load(captured.measured)) if captured.measured else None
     where = [f"the run lies in {place}" + ("" if recorded else ", the working tree is as it was"),
              *([f"beside {plural(len(runs) - 1, 'other run')}; featured: {layout.featured(runs, shown.slot)}"] if len(runs) > 1 else []),
              "the site: open site/index.html, or `make serve` and http://localhost:8000/"]
-    if chosen.counters == "on" and shown.counters_reason:
-        where.insert(0, f"COUNTERS=on, but no hardware counters were taken: {shown.counters_reason}")
-    print("\n" + summary(shown, findings.outcomes(shown), seconds, "\n".join(where)))
+    if chosen.counters == "on" and (measured or shown).counters_reason:
+        where.insert(0, f"COUNTERS=on, but no hardware counters were taken: {(measured or shown).counters_reason}")
+    print("\n" + summary(shown, findings.outcomes(shown), seconds, "\n".join(where), measured))
     return 0
 
 
-def _captured(chosen: argparse.Namespace, layout: Layout, stages: Stages) -> Path:
-    """The folder of the run to show: a live one, or the one that is recorded in the slot after this one was compared with it."""
-    from ..review import rerun
+@dataclass(frozen=True)
+class Captured:
+    """folder: the run to show: a live one, or the one that is recorded in the slot after this one was compared with it
+    measured: the run that was measured just now, where it is another one
+    """
+
+    folder: Path
+    measured: Path | None = None
+
+
+def _captured(chosen: argparse.Namespace, layout: Layout, stages: Stages) -> Captured:
     from .. import run
+    from ..review import rerun
     from ..run import slots
 
     passes = layout.root / "build" / "passes"
@@ -115,11 +127,11 @@ def _captured(chosen: argparse.Namespace, layout: Layout, stages: Stages) -> Pat
     folder = _profile_elsewhere(chosen, layout, passes / "1")
     stages.at(f"the fresh run lies in {folder}; {UNTOUCHED}")
     if run.load(folder).device.kind == "cpu" or chosen.no_record or chosen.quick:
-        return slots.place(folder, layout.live)
-    kept, decision = rerun.settle(folder, lambda: _profile_elsewhere(chosen, layout, passes / "2"), layout.recorded, _say, chosen.accept)
+        return Captured(slots.place(folder, layout.live))
+    kept, decision = rerun.settle(folder, lambda: _profile_elsewhere(chosen, layout, passes / "2"), layout.recorded, _say, chosen.accept, layout.aside)
     if decision.outcome == "first":
         layout.feature_first(run.load(kept).slot)
-    return kept
+    return Captured(kept, None if decision.replaces else folder)
 
 
 def _say(line: str) -> None:

@@ -24,14 +24,16 @@ ON_A_CPU = ("python", "torch", "os")
 """The software that a run on a CPU used; torch may have been built for a CUDA that no part of it touched."""
 
 
-def summary(facts: RunFacts, outcomes: Mapping[str, Outcome], seconds: Mapping[str, float], where: str) -> str:
+def summary(facts: RunFacts, outcomes: Mapping[str, Outcome], seconds: Mapping[str, float], where: str, measured: RunFacts | None = None) -> str:
     """The whole text.
 
     Args:
         seconds: what each step of this command took, in order
         where: how to look at the site, one line
+        measured: the run that was measured just now, where `facts` are those of a recorded run that stays
     """
-    blocks = [_headline(facts), _environment(facts), _table(facts), _caveats(facts), _verdicts(outcomes), _spent(facts, seconds), where]
+    table = _side_by_side(facts, measured) if measured else _table(facts)
+    blocks = [_headline(facts), _environment(facts), table, _caveats(measured or facts), _verdicts(outcomes), _spent(measured or facts, seconds), where]
     return "\n\n".join(block for block in blocks if block)
 
 
@@ -69,6 +71,19 @@ def _table(facts: RunFacts) -> str:
     for (status, reason), names in causes.items():
         lines += _wrapped(f"{', '.join(names)} {status}: {reason}", "")
     return "\n".join(lines)
+
+
+def _side_by_side(recorded: RunFacts, measured: RunFacts) -> str:
+    """What was measured now beside what the recorded run holds; the pages and verdicts are of the recorded one."""
+    rows: list[tuple[str, ...]] = [("variant", "GPU time now", "recorded", "wall time now", "recorded", "host time now", "recorded")]
+    for name in dict.fromkeys((*recorded.variants, *measured.variants)):
+        sides = [facts.variants.get(name) for facts in (measured, recorded)]
+        if any(side is not None and side.ok for side in sides):
+            rows.append((name, *(_time(side.time(quantity)) if side is not None and side.ok else MISSING
+                                 for quantity in ("gpu_time", "wall_time", "host_time") for side in sides)))
+    widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
+    lines = ["measured now beside the recorded run, which stays; verdicts and pages are the recorded run's"]
+    return "\n".join([*lines, *("  ".join([row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:]))]) for row in rows)])
 
 
 def _time(value: Estimate | None) -> str:

@@ -1,7 +1,8 @@
 """Quiet reruns: whether a fresh run replaces the recorded one, and why.
 
 A fresh run of the same code and software either confirms the recorded one, and no file changes, or
-shows a change that a second pass must show again. Other software is a new baseline.
+shows a change that a second pass must show again. Other software is a new baseline. What is worse
+evidence than the recorded run (a lost trace, a neighbour on the GPU) replaces nothing.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Callable, Literal
 
 from .. import run as run_room
+from ..analysis import RunFacts
 from ..errors import ReportError
 from ..numbers import quantities
 from ..numbers.statistics import PROCESSES
@@ -18,6 +20,7 @@ from ..run import slots
 from ..saying.units import plural
 from . import diff
 from .diff import RunDiff, Side, render, words
+from .diff.conditions import lacks
 
 Outcome = Literal["first", "confirmed", "not repeated", "changed", "new baseline", "accepted", "partial"]
 REPLACING = ("first", "changed", "new baseline", "accepted")
@@ -51,22 +54,36 @@ def decide(recorded: Side, fresh: Side, again: Callable[[], Side], accept: bool 
     seen = diff.compare(recorded, fresh)
     if accept:
         return Decision("accepted", "replaced as asked (ACCEPT=1)", seen)
-    return _without_measuring(seen) or _measured(recorded, seen, again)
+    return _partial(seen) or _worse(seen, "the fresh run") or _without_measuring(seen) or _measured(recorded, seen, again)
 
 
-def _without_measuring(seen: RunDiff) -> Decision | None:
-    """What follows from who ran, and from which code and software; `None` if the numbers must speak."""
-    old, new = seen.old.facts, seen.new.facts
+def _worse(seen: RunDiff, who: str, second: bool = False) -> Decision | None:
+    """A run that lacks what the recorded one has, or was taken under worse conditions, does not replace it."""
+    found = lacks(seen.conditions)
+    return Decision("partial", f"{who} is worse evidence than the recorded one: {'; '.join(found)}", seen, second) if found else None
+
+
+def _partial(seen: RunDiff) -> Decision | None:
+    """A run of some variants or few processes was never meant to replace a whole one."""
+    new = seen.new.facts
     missing = [name for name in seen.removed if name in new.variants]
     if missing:
         return Decision("partial", f"the fresh run left out {', '.join(missing)}, so it cannot stand in for the recorded one", seen)
-    few = [(facts.protocol.processes or 0) < PROCESSES for facts in (old, new)]
-    if few[1]:
+    if _few(new):
         return Decision("partial", f"the fresh run has fewer than {PROCESSES} processes, so it cannot be compared", seen)
+    return None
+
+
+def _few(facts: RunFacts) -> bool:
+    return (facts.protocol.processes or 0) < PROCESSES
+
+
+def _without_measuring(seen: RunDiff) -> Decision | None:
+    """What follows from which code and software ran; `None` if the numbers must speak."""
     causes = [change.name for change in seen.environment if change.baseline]
     causes += [f"the code of {change.variant}" for change in seen.structure if change.kind == "source"]
     causes += [f"the new variant {name}" for name in seen.added] + [f"{name} is gone" for name in seen.removed]
-    if few[0]:
+    if _few(seen.old.facts):
         causes.append(f"the recorded run has fewer than {PROCESSES} processes")
     causes += _newly_measured(seen)
     return Decision("new baseline", f"new baseline: {', '.join(causes)}", seen) if causes else None
@@ -86,6 +103,9 @@ def _measured(recorded: Side, seen: RunDiff, again: Callable[[], Side]) -> Decis
     if seen.unchanged:
         return Decision("confirmed", "confirmed: same structure, and no timing beyond noise", seen)
     second = diff.compare(recorded, again())
+    worse = _worse(second, "the second pass", second=True)
+    if worse:
+        return worse
     repeated = keys(seen) & keys(second)
     if not repeated:
         return Decision("not repeated", f"confirmed: {_what(seen)} in the first pass and not in the second", seen)
@@ -104,13 +124,16 @@ def _what(seen: RunDiff) -> str:
     return " and ".join(parts + ([f"{plural(faster, 'timing')} faster"] if faster else []))
 
 
-def settle(folder: Path, again: Callable[[], Path], runs_root: Path, say: Callable[[str], None], accept: bool = False) -> tuple[Path, Decision]:
+def settle(folder: Path, again: Callable[[], Path], runs_root: Path, say: Callable[[str], None], accept: bool = False,
+           aside: Path | None = None) -> tuple[Path, Decision]:
     """Compares a captured run with the recorded one of its slot, and replaces that only where it must.
 
     Args:
         folder: the fresh run, outside `runs_root`.
         again: records a second pass elsewhere and returns its folder.
         say: prints lines for the user.
+        aside: where a run that cannot stand in for the recorded one is kept, below its slot's name; where
+            it was if not given.
 
     Returns:
         The folder of the run that is now recorded in the slot, and the decision.
@@ -138,7 +161,9 @@ def settle(folder: Path, again: Callable[[], Path], runs_root: Path, say: Callab
     if decision.replaces:
         return slots.place(passes[-1] if decision.second else folder, runs_root), decision
     if decision.outcome == "partial":
-        say(f"the recorded run stays; the fresh one lies in {folder}")
+        decided = passes[-1] if decision.second else folder
+        kept = slots.place(decided, aside) if aside else decided
+        say(f"the recorded run stays; the fresh one lies in {kept}, and `make merge DIRS={kept} ACCEPT=1` takes it in all the same")
     return target, decision
 
 

@@ -34,6 +34,11 @@ class Layout:
         return self.root / "build" / "runs"
 
     @property
+    def aside(self) -> Path:
+        """Runs that could not stand in for the recorded ones of their slots."""
+        return self.root / "build" / "aside"
+
+    @property
     def live_docs(self) -> Path:
         return self.root / "build" / "docs"
 

@@ -3,14 +3,16 @@
 import os
 
 import pytest
-from run_builder import data, record
+from run_builder import TITLES, data, record
 
 from reportgen.commands import cli, reporting
+from reportgen.commands.interruption import Stages
 from reportgen.review import diff, rerun
 from reportgen.run import noise, slots, swap
 from reportgen import run
 from reportgen.errors import ReportError
 from reportgen.run.layout import Layout
+from reportgen.saying.units import Seconds
 
 MATH_SLOWER = {"sdpa_math": {"gpu_time": 1.1}}
 
@@ -31,7 +33,7 @@ class Machine:
         return record(self.root / f"pass-{self.taken}", **self.passes[self.taken - 1])
 
     def settle(self):
-        return rerun.settle(self.capture(), self.capture, self.runs, self.lines.append, self.accept)
+        return rerun.settle(self.capture(), self.capture, self.runs, self.lines.append, self.accept, self.root / "aside")
 
     def files(self):
         return {str(file.relative_to(self.root)): file.read_bytes() for file in sorted(self.runs.rglob("*")) if file.is_file()}
@@ -91,13 +93,74 @@ def test_a_kernel_that_two_passes_show_replaces_the_run_though_no_timing_moved(t
     assert machine.settle()[1].outcome == "not repeated"
 
 
-def test_a_variant_that_fails_in_both_passes_replaces_the_run_though_its_reason_has_another_number(tmp_path):
-    def failing(error):
-        return lambda d: d["variants"]["naive"].update(status="wrong", reason=f"wrong result: relative error {error}", samples={})
+# A worse run never replaces a good one
 
-    machine = Machine(tmp_path, dict(seed=1, change=failing(0.71)), dict(seed=2, change=failing(0.72)), recorded={})
+SAMPLES = [{"variant": "naive", "sm_mhz": 1980, "throttle": []}] * 3
+WORSE = {
+    "traces": (dict(traces=False), "no trace of naive, naive_inplace, sdpa_math, sdpa_efficient, sdpa_flash and sdpa_cudnn"),
+    "one trace, with its reason": (dict(change=lambda d: d.update(probes={"traces_missing": {"naive": "OSError: No space left on device"}}), untraced=("naive",)),
+                                   "no trace of naive (OSError: No space left on device)"),
+    "GPU lane": (dict(lost=dict.fromkeys(TITLES, 99)), "no GPU records of naive, naive_inplace, sdpa_math, sdpa_efficient, sdpa_flash and sdpa_cudnn (the profiler kept no GPU record of it)"),
+    "a kernel of math": (dict(lost={"sdpa_math": 1}),
+                         "no GPU records of sdpa_math (the profiler kept GPU records of 57 of 60 launches, and all of them for none of 3 forwards)"),
+    "a variant": (dict(change=lambda d: d["variants"]["sdpa_math"].update(status="failed", reason="OutOfMemoryError: CUDA out of memory.", samples={})),
+                  "no right result of sdpa_math (OutOfMemoryError: CUDA out of memory)"),
+    "a wrong variant": (dict(change=lambda d: d["variants"]["naive"].update(status="wrong", reason="wrong result: relative error 0.71", samples={})),
+                        "no right result of naive (wrong result: relative error 0.71)"),
+    "GPU time": (dict(change=lambda d: d["variants"]["naive"].update(timer_note="the graph could not be captured", samples={
+        name: values for name, values in d["variants"]["naive"]["samples"].items() if not name.startswith("gpu_")})),
+        "no GPU time of naive and GPU time, cold inputs of naive (the graph could not be captured)"),
+    "the timer": (dict(change=lambda d: d["variants"]["naive"].update(timer="queued-events", timer_note="the graph could not be captured")),
+                  "a less exact timer for naive (the graph could not be captured)"),
+    "a ceiling": (dict(change=lambda d: d["ceilings"].update(copy_bytes_per_s=None)), "no copy ceiling"),
+    "neighbours": (dict(scale={name: {"gpu_time": 1.3} for name in ("naive", "sdpa_math")}, change=lambda d: d.update(clocks={"available": True, "samples": SAMPLES, "other_processes": 2})),
+                   "2 other processes on the GPU"),
+    "throttling": (dict(change=lambda d: d.update(clocks={"available": True, "samples": [{**SAMPLES[0], "throttle": ["too hot"]}, *SAMPLES[1:]], "other_processes": 0})),
+                   "clocks that were held back (too hot)"),
+}
+
+
+@pytest.mark.parametrize("software", [{}, {"driver": "590.1"}], ids=["same software", "another driver"])
+@pytest.mark.parametrize(("options", "reason"), WORSE.values(), ids=WORSE)
+def test_a_worse_run_is_kept_aside_with_the_reason_and_replaces_nothing(tmp_path, options, reason, software):
+    good = dict(change=lambda d: d.update(clocks={"available": True, "samples": SAMPLES, "other_processes": 0}))
+    machine = Machine(tmp_path, dict(seed=1, software=software, **options), recorded=good)
+    folder, decision = machine.settle()
+    assert decision.outcome == "partial" and machine.taken == 1
+    found = decision.reason.removeprefix("the fresh run is worse evidence than the recorded one: ").split("; ")
+    assert reason in found, found
+    assert machine.files() == machine.before
+    aside = tmp_path / "aside" / "nvidia-h200" / "article"
+    assert machine.lines[-1] == f"the recorded run stays; the fresh one lies in {aside}, and `make merge DIRS={aside} ACCEPT=1` takes it in all the same"
+    assert run.load(aside).slot == "nvidia-h200/article"
+
+
+def test_accept_takes_a_worse_run_all_the_same(tmp_path):
+    machine = Machine(tmp_path, dict(seed=1, traces=False), recorded={}, accept=True)
+    assert machine.settle()[1].outcome == "accepted" and machine.files() != machine.before
+
+
+def test_a_second_pass_that_is_worse_replaces_nothing_either(tmp_path):
+    machine = Machine(tmp_path, dict(seed=1, scale=MATH_SLOWER), dict(seed=2, scale=MATH_SLOWER, traces=False), recorded={})
     _, decision = machine.settle()
-    assert decision.outcome == "changed" and decision.reason == "changed: structure of 1 variant, in two passes"
+    assert decision.reason.startswith("the second pass is worse evidence than the recorded one: no trace of naive, ")
+    assert machine.files() == machine.before
+    assert run.load(tmp_path / "aside" / "nvidia-h200" / "article").variants["naive"].trace_path is None
+
+
+def test_a_better_run_is_not_called_worse(tmp_path):
+    """The neighbours are gone, the trace is there again."""
+    bad = dict(traces=False, change=lambda d: d.update(clocks={"available": True, "samples": SAMPLES, "other_processes": 2}))
+    machine = Machine(tmp_path, dict(seed=1), dict(seed=2), recorded=bad)
+    assert machine.settle()[1].outcome == "changed"
+
+
+def test_the_printed_comparison_has_the_conditions(tmp_path):
+    machine = Machine(tmp_path, dict(seed=1, change=lambda d: d.update(clocks={"available": True, "samples": [{**SAMPLES[0], "sm_mhz": 1700}], "other_processes": 1})),
+                      recorded=dict(change=lambda d: d.update(clocks={"available": True, "samples": SAMPLES, "other_processes": 0})))
+    machine.settle()
+    section = machine.lines[0].split("#### Conditions\n\n")[1].split("\n\n")[0].splitlines()
+    assert section[2:] == ["| other processes on the GPU | 0 | 1 | worse |", "| SM clock, median | 1,980 MHz | 1,700 MHz | — |"]
 
 
 @pytest.mark.parametrize(("options", "cause"), [
@@ -211,7 +274,7 @@ def report(tmp_path, monkeypatch):
         monkeypatch.setattr(reporting, "_profile_elsewhere", lambda chosen, layout, into: record(into, **left.pop(0)))
         layout = Layout(tmp_path)
         layout.recorded.mkdir(parents=True, exist_ok=True)
-        return reporting._captured(cli.parser().parse_args(["report", *arguments]), layout).relative_to(tmp_path).as_posix()
+        return reporting._captured(cli.parser().parse_args(["report", *arguments]), layout, Stages()).folder.relative_to(tmp_path).as_posix()
 
     return captured
 
@@ -227,6 +290,26 @@ def test_report_on_a_recorded_slot_says_confirmed_and_leaves_docs_as_they_are(tm
     assert report(dict(seed=1)) == "docs/runs/nvidia-h200/article"
     assert "confirmed" in capsys.readouterr().out
     assert {file: file.read_bytes() for file in (tmp_path / "docs").rglob("*") if file.is_file()} == files
+
+
+def test_a_confirmed_rerun_prints_what_was_measured_now_beside_the_recorded_values_and_its_own_stage_times(tmp_path, monkeypatch, capsys):
+    from reportgen.pages import publish
+
+    runs = [dict(change=lambda d: d.update(phases={"timing": 11.0})), dict(seed=1, change=lambda d: d.update(phases={"timing": 22.0}))]
+    medians = [sorted(data(**options)["variants"]["naive"]["samples"]["gpu_time"])[3] for options in runs]
+    monkeypatch.setattr(cli, "ROOT", tmp_path)
+    monkeypatch.setattr(reporting, "_profile_elsewhere", lambda chosen, layout, into: record(into, **runs.pop(0)))
+    monkeypatch.setattr(publish, "render_recorded", lambda layout: layout.recorded_runs())
+    monkeypatch.setattr(publish, "build_site", lambda *given: None)
+    (tmp_path / "docs").mkdir()
+    assert cli.main(["report"]) == 0
+    assert "  timing    11.0 s" in capsys.readouterr().out.splitlines()
+    assert cli.main(["report"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "  timing    22.0 s" in lines
+    begin = lines.index("measured now beside the recorded run, which stays; verdicts and pages are the recorded run's")
+    assert lines[begin + 1].split("  ")[0] == "variant" and lines[begin + 2].split()[:5] == ["naive", *str(Seconds(medians[1])).split(), *str(Seconds(medians[0])).split()]
+    assert medians[0] != medians[1]
 
 
 def test_report_takes_the_second_pass_itself_and_accept_spares_it(report, capsys):

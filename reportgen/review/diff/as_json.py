@@ -25,6 +25,7 @@ def run_json(diff: RunDiff) -> dict[str, Any]:
     return {
         "old": diff.old.facts.slot, "new": diff.new.facts.slot, "new_baseline": diff.new_baseline, "unchanged": diff.unchanged,
         "environment": [{"name": c.name, "old": c.old, "new": c.new, "baseline": c.baseline} for c in diff.environment],
+        "conditions": [{"name": c.name, "old": c.old, "new": c.new, "worse": c.lack is not None, "why": c.why} for c in diff.conditions],
         "verdicts": [{"claim": c.claim, "flipped": c.flipped, "old": _outcome(c.old), "new": _outcome(c.new)} for c in diff.verdicts],
         "structure": [{"variant": c.variant, "kind": c.kind, "what": c.what, "old": c.old, "new": c.new, "times": c.times} for c in diff.structure],
         "timings": [_timing(c) for c in diff.timings],

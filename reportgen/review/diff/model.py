@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 from typing import Mapping
 
 from ...analysis import RunFacts
@@ -28,6 +29,42 @@ class EnvironmentChange:
     old: str | None
     new: str | None
     baseline: bool
+
+
+class Lack(Enum):
+    """Why a new run is worse evidence than an old one; the value is the clause that says so of its subjects."""
+
+    QUIET = "{} on the GPU"
+    CLOCKS = "clocks that were held back"
+    PROCESSES = "{}"
+    RUN = "no right result of {}"
+    TRACE = "no trace of {}"
+    RECORDS = "no GPU records of {}"
+    MEMSETS = "no memsets counted of {}"
+    TIME = "no {}"
+    TIMER = "a less exact timer for {}"
+    TRAINING = "no forward and backward of {}"
+    TRAINING_KERNELS = "no kernels counted of forward and backward of {}"
+    COUNTERS = "no hardware counters"
+    COUNTED = "no hardware counters of {}"
+    CEILING = "no {}"
+    PROBE = "no answer to the probe {}"
+
+
+@dataclass(frozen=True)
+class ConditionChange:
+    """A condition that differs, or evidence that one side has and the other lacks.
+
+    name: what it is; old, new: how it was, `None` for not at all or not known
+    lack: set where the new run is the worse for it; subject, why: what the clause names, and the cause in words
+    """
+
+    name: str
+    old: str | None
+    new: str | None
+    lack: Lack | None = None
+    subject: str = ""
+    why: str = ""
 
 
 @dataclass(frozen=True)
@@ -111,6 +148,7 @@ class RunDiff:
     timings: tuple[TimingChange, ...]
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
+    conditions: tuple[ConditionChange, ...] = ()
 
     @property
     def new_baseline(self) -> bool:

@@ -77,7 +77,7 @@ def run_markdown(diff: RunDiff, title: str, folded: bool = True) -> str:
     Args:
         title: Markdown. folded: also print what did not change, in a `<details>` block.
     """
-    blocks = [f"### {title}", words.headline(diff), _environment(diff), _flipped(diff), _structure(diff), _timings(diff), _apart(diff)]
+    blocks = [f"### {title}", words.headline(diff), _environment(diff), _conditions(diff), _flipped(diff), _structure(diff), _timings(diff), _apart(diff)]
     if folded:
         blocks.append(_rest(diff))
     return "\n\n".join(block for block in blocks if block)
@@ -88,6 +88,14 @@ def _environment(diff: RunDiff) -> str:
         return "Same device, software and settings."
     rows = tuple((change.name, change.old, change.new) for change in diff.environment)
     return markdown(Table(columns("Environment", "Old", "New"), rows))
+
+
+def _conditions(diff: RunDiff) -> str:
+    """Clocks, neighbours, timers, counters and evidence that only one side has; what makes the new run worse is marked."""
+    if not diff.conditions:
+        return ""
+    rows = tuple((change.name, change.old, change.new, "worse" if change.lack else None) for change in diff.conditions)
+    return "#### Conditions\n\n" + markdown(Table(columns("Condition", "Old", "New", ""), rows))
 
 
 def _flipped(diff: RunDiff) -> str:
