@@ -7,8 +7,9 @@ import ctypes
 import os
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Mapping
+from typing import Any
 
 from ..company import belongings, disk
 from ..company.disk import Need

@@ -12,9 +12,9 @@ import shutil
 import signal
 import tempfile
 import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Callable, Iterator
 
 from ..errors import ReportError
 from .alive import Process, born

@@ -5,9 +5,9 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Sequence
 
 from ..errors import ReportError
 from ..saying.units import Bytes

@@ -7,7 +7,7 @@ import os
 import signal
 import threading
 import time
-from typing import Callable, Mapping
+from collections.abc import Callable, Mapping
 
 PARENT = "REPORTGEN_PARENT"
 """The number of the process to follow, in the environment: make's, or that of `report`."""

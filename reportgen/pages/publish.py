@@ -45,12 +45,12 @@ def rendered(layout: Layout, otherwise: str | None = None) -> Rendered:
     return Rendered(layout, runs, pages.files(runs, featured), _readme(layout, runs, featured))
 
 
-def render_recorded(layout: Layout) -> Sequence[Run]:
+def render_recorded(layout: Layout) -> list[Run]:
     """Writes docs/ and the README's table from the recorded runs; returns the runs."""
     done = rendered(layout)
     with signals.held():
         done.write()
-    return done.runs
+    return list(done.runs)
 
 
 def refuse_damaged(layout: Layout, accept: bool = False) -> None:

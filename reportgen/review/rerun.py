@@ -7,9 +7,10 @@ evidence than the recorded run (a lost trace, a neighbour on the GPU) replaces n
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Callable, Literal
+from typing import Literal
 
 from .. import run as run_room
 from ..analysis import RunFacts

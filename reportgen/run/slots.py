@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Iterator
 
-from . import names, noise as noise_room, swap
 from .. import run as run_room
 from ..company import signals
+from ..errors import RunInvalid
+from . import names, swap
+from . import noise as noise_room
 
 _TRACE = ".trace.json.gz"
 
@@ -123,6 +125,6 @@ def _keep(target: Path, staging: Path, run: run_room.Run) -> None:
 def _still_fits(target: Path, run: run_room.Run) -> bool:
     try:
         floor = noise_room.load(target)
-    except run_room.RunInvalid:
+    except RunInvalid:
         return False
     return floor is not None and noise_room.fits(floor, run)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from statistics import median
-from typing import Iterator, Sequence
+from typing import Any
 
 from ...analysis import RunFacts, VariantFacts
 from ...analysis.caveats import CLOCK_AGREEMENT
@@ -68,7 +69,11 @@ def _held(facts: RunFacts) -> str | None:
 def _clock(old: RunFacts, new: RunFacts) -> Iterator[ConditionChange]:
     before, after = ([sample.sm_mhz for sample in facts.clocks.samples if sample.sm_mhz] for facts in (old, new))
     if bool(before) != bool(after) or (before and abs(median(after) / median(before) - 1) > CLOCK_AGREEMENT):
-        yield ConditionChange("SM clock, median", *(f"{Count(round(median(found)))} MHz" if found else None for found in (before, after)))
+        yield ConditionChange("SM clock, median", _mhz(before), _mhz(after))
+
+
+def _mhz(found: Sequence[float]) -> str | None:
+    return f"{Count(round(median(found)))} MHz" if found else None
 
 
 def _processes(old: RunFacts, new: RunFacts) -> Iterator[ConditionChange]:
@@ -88,45 +93,64 @@ def _ceilings(old: RunFacts, new: RunFacts) -> Iterator[ConditionChange]:
         yield from _either(QUANTITIES[name].label, getattr(old.ceilings, name, None), getattr(new.ceilings, name, None), Lack.CEILING, QUANTITIES[name].label)
 
 
+PROBES: dict[str, tuple[str, Callable[[Any], object]]] = {
+    "default_backend": ("default backend", lambda probe: probe.name), "autograd": ("gradients of masking in place", lambda probe: probe.inplace_backward),
+    "saving_accumulates": ("chains of forwards", lambda probe: probe.timed), "occupancy_probe": ("occupancy probe", lambda probe: probe.launches)}
+"""Field of `run.Probes` → its words, and whether it has its answer."""
+
+
 def _probes(old: RunFacts, new: RunFacts) -> Iterator[ConditionChange]:
-    answered = {"default backend": lambda p: p.default_backend and p.default_backend.name, "gradients of masking in place": lambda p: p.autograd and p.autograd.inplace_backward,
-                "chains of forwards": lambda p: p.saving_accumulates and p.saving_accumulates.timed, "occupancy probe": lambda p: p.occupancy_probe and p.occupancy_probe.launches}
-    why = {"default backend": "default_backend", "gradients of masking in place": "autograd", "chains of forwards": "saving_accumulates", "occupancy probe": "occupancy_probe"}
-    for label, found in answered.items():
-        yield from _either(f"probe: {label}", found(old.probes), found(new.probes), Lack.PROBE, label, getattr(getattr(new.probes, why[label]), "reason", None) or "")
+    for name, (label, answer) in PROBES.items():
+        before, after = (getattr(facts.probes, name) for facts in (old, new))
+        yield from _either(f"probe: {label}", before and answer(before), after and answer(after), Lack.PROBE, label, getattr(after, "reason", None) or "")
 
 
 def _variant(old: VariantFacts, new: VariantFacts) -> Iterator[ConditionChange]:
     if old.ok != new.ok:
         yield ConditionChange(f"{new.id}", old.state.value, new.state.value, Lack.RUN if old.ok else None, new.id, new.reason or new.state.value)
-        return
-    if not new.ok:
-        return
+    elif new.ok:
+        yield from _traced(old, new)
+        yield from _timed(old, new)
+        yield from _trained(old, new)
+
+
+def _traced(old: VariantFacts, new: VariantFacts) -> Iterator[ConditionChange]:
     reasons = {one.what: one.reason for one in new.lost}
-    traced = [variant.trace_file is not None for variant in (old, new)]
-    yield from _either(f"trace of {new.id}", *traced, Lack.TRACE, new.id, reasons.get("trace", ""))
-    if all(traced):
-        yield from _either(f"GPU records of {new.id}", *(variant.kernels is not None for variant in (old, new)), Lack.RECORDS, new.id, reasons.get("GPU records", ""))
-        yield from _either(f"memsets of {new.id}", *(variant.memsets is not None or variant.kernels is None for variant in (old, new)), Lack.MEMSETS, new.id)
-    for name in quantities.recorded():
-        yield from _either(f"{QUANTITIES[name].label} of {new.id}", old.time(name), new.time(name), Lack.TIME, f"{QUANTITIES[name].label} of {new.id}", new.timer_note or "" if name.startswith("gpu_") else "")
-    for name in _RECORDED:
-        yield from _either(f"{QUANTITIES[name].label} of {new.id}", *(getattr(variant, name) is not None for variant in (old, new)), Lack.TIME, f"{QUANTITIES[name].label} of {new.id}")
-    if old.timer != new.timer and old.gpu_time and new.gpu_time:
-        yield ConditionChange(f"timer of {new.id}", old.timer, new.timer, Lack.TIMER if old.timer == EXACT_TIMER else None, new.id, new.timer_note or "")
-    trained = [bool(variant.training and variant.training.status == "ok") for variant in (old, new)]
-    yield from _either(f"forward and backward of {new.id}", *trained, Lack.TRAINING, new.id, (new.training.reason if new.training else None) or "")
-    if all(trained):
-        yield from _either(f"kernels of forward and backward of {new.id}", *(bool(variant.training and variant.training.kernels) for variant in (old, new)), Lack.TRAINING_KERNELS, new.id)
+    yield from _either(f"trace of {new.id}", old.trace_file, new.trace_file, Lack.TRACE, new.id, reasons.get("trace", ""))
+    if not (old.trace_file and new.trace_file):
+        return
+    yield from _either(f"GPU records of {new.id}", old.kernels is not None, new.kernels is not None, Lack.RECORDS, new.id, reasons.get("GPU records", ""))
+    if old.kernels is not None and new.kernels is not None:
+        yield from _either(f"memsets of {new.id}", old.memsets is not None, new.memsets is not None, Lack.MEMSETS, new.id)
     counted = [any(activity.counters for activity in variant.activities) for variant in (old, new)]
     if new.counters_reason and counted == [True, False]:
         yield ConditionChange(f"hardware counters of {new.id}", "counted", None, Lack.COUNTED, new.id, new.counters_reason)
 
 
+def _timed(old: VariantFacts, new: VariantFacts) -> Iterator[ConditionChange]:
+    for name in quantities.recorded():
+        label = f"{QUANTITIES[name].label} of {new.id}"
+        yield from _either(label, old.time(name), new.time(name), Lack.TIME, label, (new.timer_note or "") if name.startswith("gpu_") else "")
+    for name in _RECORDED:
+        label = f"{QUANTITIES[name].label} of {new.id}"
+        yield from _either(label, getattr(old, name) is not None, getattr(new, name) is not None, Lack.TIME, label)
+    if old.timer != new.timer and old.gpu_time and new.gpu_time:
+        yield ConditionChange(f"timer of {new.id}", old.timer, new.timer, Lack.TIMER if old.timer == EXACT_TIMER else None, new.id, new.timer_note or "")
+
+
+def _trained(old: VariantFacts, new: VariantFacts) -> Iterator[ConditionChange]:
+    before, after = ((variant.training if variant.training and variant.training.status == "ok" else None) for variant in (old, new))
+    yield from _either(f"forward and backward of {new.id}", before, after, Lack.TRAINING, new.id, (new.training.reason if new.training else None) or "")
+    if before and after:
+        yield from _either(f"kernels of forward and backward of {new.id}", before.kernels, after.kernels, Lack.TRAINING_KERNELS, new.id)
+
+
 def _either(name: str, old: object, new: object, lack: Lack, subject: str, why: str = "") -> Iterator[ConditionChange]:
     """A change where one side has it and the other has not."""
-    if bool(old) != bool(new):
-        yield ConditionChange(name, *("recorded" if there else None for there in (old, new)), *((lack, subject, why) if old else (None, subject, "")))
+    if old and not new:
+        yield ConditionChange(name, "recorded", None, lack, subject, why)
+    elif new and not old:
+        yield ConditionChange(name, None, "recorded", None, subject)
 
 
 def _count(value: int | None) -> str | None:
