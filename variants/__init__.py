@@ -72,7 +72,8 @@ class Variant:
             return nullcontext()
         from torch.nn.attention import SDPBackend, sdpa_kernel
 
-        return sdpa_kernel(getattr(SDPBackend, BACKENDS[self.backend].member))
+        pin: AbstractContextManager[Any] = sdpa_kernel(getattr(SDPBackend, BACKENDS[self.backend].member))
+        return pin
 
     def forward(self, q: Any, k: Any, v: Any, mask: Any) -> Any:
         """Causal attention `[B, H, S, D]`, pinned. Raises what torch raises where it cannot run."""

@@ -1,7 +1,9 @@
 """What is true of one run: samples and traces brought together, each fact with its origin."""
 
+from variants import SIX
+
 from .build import build
-from .model import FUSED, SIX, ActivityFacts, Caveat, CaveatKind, CounterFacts, OpFacts, RunFacts, VariantFacts
+from .model import FUSED, ActivityFacts, Caveat, CaveatKind, CounterFacts, OpFacts, RunFacts, VariantFacts
 from .states import Lost, State
 from .traffic import Best, Traffic, Work
 

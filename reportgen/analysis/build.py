@@ -90,7 +90,7 @@ class _Context:
             "masked_row": variant.masked_row,
             "training": variant.training,
         }
-        times = {**samples, "first_call_alone": self._alone(variant)}
+        times: dict[str, Estimate | None] = {**samples, "first_call_alone": self._alone(variant)}
         if trace is not None and trace.forwards:
             known |= self._from_trace(variant.id, trace)
             times["profiled_host_time"] = Estimate(tuple(forward.duration for forward in trace.forwards))
@@ -98,7 +98,7 @@ class _Context:
             if self.run.counters and trace.has_gpu_lane:
                 known["counters_reason"] = counters.why_none(known["activities"], self.counted.get(variant.id), known["trace_loss"])
         state, lost = states.of(self.run, variant, known.get("trace_loss"))
-        ordered = {quantity.name: times[quantity.name] for quantity in quantities.times() if times.get(quantity.name) is not None}
+        ordered = {row.name: time for row in quantities.times() if (time := times.get(row.name)) is not None}
         return VariantFacts(variant.id, variant.title, variant.named, state, variant.reason, lost, times=ordered, **known)
 
     def _alone(self, variant: VariantRun) -> Estimate | None:
@@ -179,7 +179,7 @@ class _Context:
         if resident is None or activity.profiler_occupancy is None or not threads:
             return None
         return occupancy_room.explain_profiler(
-            resident, grid=activity.grid, threads=threads, registers=activity.registers,
+            resident, grid=activity.grid, threads=threads, registers=activity.registers or 0,
             shared_memory=activity.shared_memory or 0, sm_count=self.run.device.sm_count,
             compute_capability=self._capability(), reported=activity.profiler_occupancy)
 

@@ -14,7 +14,9 @@ from itertools import combinations
 
 from ..numbers.quantities import QUANTITIES, Quantity
 from ..numbers.statistics import MINIMUM_EFFECT, PROCESSES, Estimate
-from .model import SIX, RunFacts, VariantFacts
+from variants import SIX
+
+from .model import RunFacts, VariantFacts
 from .states import State
 
 TIMER_AGREEMENT = 0.05

@@ -78,4 +78,4 @@ def occupancy_disagrees(activity: ActivityFacts) -> bool:
 
 def field_disagrees(kernel: ActivityFacts) -> bool:
     """Whether the profiler's field differs from the arithmetic by more than its rounding; `False` where either is missing."""
-    return bool(kernel.occupancy) and kernel.profiler_occupancy is not None and not agree(kernel.profiler_occupancy, kernel.occupancy.theoretical)
+    return kernel.occupancy is not None and kernel.profiler_occupancy is not None and not agree(kernel.profiler_occupancy, kernel.occupancy.theoretical)

@@ -92,7 +92,8 @@ def dram_bytes(variant: VariantFacts) -> float | None:
 def tensor_core_flop(variant: VariantFacts) -> float | None:
     """FLOP that the Tensor Cores did in one forward; `None` unless it was counted for every kernel."""
     counts = [a.counters.tensor_core_flop if a.counters else None for a in variant.activities if a.kind == "kernel"]
-    return None if not counts or None in counts else float(sum(counts))
+    known = [count for count in counts if count is not None]
+    return float(sum(known)) if known and len(known) == len(counts) else None
 
 
 def activity_work(activity: ActivityFacts) -> Work | None:

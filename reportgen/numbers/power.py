@@ -85,7 +85,8 @@ def simulate() -> dict[str, Any]:
 
 
 def load() -> dict[str, Any]:
-    return json.loads(FILE.read_text(encoding="utf-8"))
+    found: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
+    return found
 
 
 def tables() -> tuple[Table, Table]:

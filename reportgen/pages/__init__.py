@@ -26,7 +26,9 @@ def render_facts(all_facts: Sequence[RunFacts], featured: str, findings: Sequenc
         ValueError: no run is in that slot.
     """
     if findings is None:
-        from ..findings import FINDINGS as findings
+        from ..findings import FINDINGS
+
+        findings = FINDINGS
     all_pages = site.build(all_facts, featured, findings)
     found = all_pages.files
     found[front.INDEX] = front.index(all_pages)

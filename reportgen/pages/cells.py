@@ -15,10 +15,10 @@ from ..saying.units import MISSING, Seconds, significant
 class Badge:
     """A verdict as a word in a coloured box, so that the colour is never alone."""
 
-    verdict: str
+    verdict: str | None
 
     def __str__(self) -> str:
-        return f'<span class="verdict {self.verdict.replace(" ", "-")}">{self.verdict}</span>'
+        return f'<span class="verdict {(self.verdict or "").replace(" ", "-")}">{self.verdict}</span>'
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..analysis import RunFacts, State, VariantFacts
+from ..analysis.kernels import main_kernel
 from ..findings.safe_softmax import about_the_mask
 from ..numbers import power
 from ..questions import caveats
@@ -45,7 +46,7 @@ def reading(site: Site, path: str) -> str:
     variant = shown.variants.get("naive")
     picture = pictures.lanes(variant) if variant and variant.activities and path.startswith("reading") else None
     return page(READING[path], path, facts=shown, featured=site.featured, device=device_name(shown), naive=variant if variant and variant.ok else None,
-                flash=summaries.main_kernel(shown.variants.get("sdpa_flash")), lanes=site.chart(shown, picture, path) if picture else "",
+                flash=main_kernel(shown.variants.get("sdpa_flash")), lanes=site.chart(shown, picture, path) if picture else "",
                 processes=site.featured.protocol.processes, folder=f"runs/{shown.slot}/index.md",
                 power=power.tables(), example=example.find(site.runs, site.outcomes) if path.startswith("reviewing") else None)
 

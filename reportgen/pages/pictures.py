@@ -18,7 +18,7 @@ def overview(facts: RunFacts) -> Chart | None:
     ranking, row = rank(facts), drawn(facts)
     quantity = row.name
     shown = [v for v in facts.variants.values() if v.ok]
-    known = [(v, v.time(quantity)) for v in shown if v.time(quantity)]
+    known = [(v, time) for v in shown if (time := v.time(quantity))]
     if not known:
         return None
     article = [published.of(v.id, "gpu_time") if quantity == "gpu_time" and published.same_workload(facts) else None for v, _ in known]

@@ -149,7 +149,8 @@ def numbers(facts: RunFacts) -> Table:
 
 def training(facts: RunFacts) -> Table | None:
     """Forward and backward of each variant, or `None` where no run recorded it."""
-    rows, notes = [], []
+    rows: list[tuple[object, ...]] = []
+    notes = []
     for variant in facts.variants.values():
         record = variant.training
         if record is None:

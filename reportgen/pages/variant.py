@@ -97,7 +97,7 @@ def numbers(variant: VariantFacts) -> Table | None:
         estimate = variant.time(quantity)
         # the middle of first calls says nothing: what one loads depends on what ran before it in its process
         middle = None if quantity.startswith("first_call") and estimate and len(estimate.samples) > 1 else estimate
-        rows.append((label, *(None if time is None else Seconds(time) for time in (middle and middle.median, estimate and estimate.low, estimate and estimate.high))))
+        rows.append((label, *(None if time is None else Seconds(time) for time in (middle.median if middle else None, estimate.low if estimate else None, estimate.high if estimate else None))))
     return Table(columns("Quantity", "#Median", "#Lowest", "#Highest"), tuple(rows))
 
 

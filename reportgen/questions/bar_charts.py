@@ -25,9 +25,9 @@ def time_bars(name: str, shown: Sequence[tuple[VariantFacts, Estimate | None]], 
     said = "; ".join(f"{variant.title} {Seconds(time.median)}" for variant, time in known)
     data = {
         "labels": [variant.title for variant, _ in shown],
-        "values": [_us(time and time.median) for _, time in shown],
-        "low": [_us(time and time.low) for _, time in shown],
-        "high": [_us(time and time.high) for _, time in shown],
+        "values": [_us(time.median if time else None) for _, time in shown],
+        "low": [_us(time.low if time else None) for _, time in shown],
+        "high": [_us(time.high if time else None) for _, time in shown],
         "unit": "µs",
         "ids": [variant.id for variant, _ in shown],
         "reference": [_us(value) for value in reference] if reference else None,

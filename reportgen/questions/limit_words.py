@@ -49,11 +49,11 @@ def largest_share(found: Sequence[Bound], but: Limit | None = None) -> str:
     """`bound by neither HBM nor arithmetic: 68.4 % (mask 38.1 %, softmax 30.3 %)`, to follow "the largest share is"; `but`: a limit left out."""
     limit, share = largest(found, but)
     total = sum(one.activity.duration for one in found)
-    by_role: Counter[str] = Counter()
+    by_role: dict[str, float] = {}
     for one in found:
         if one.limit is limit:
-            by_role[one.activity.role] += one.activity.duration / total
-    named = [f"{role} {percent(part)}" for index, (role, part) in enumerate(by_role.most_common(3)) if part >= WORTH_NAMING or not index]
+            by_role[one.activity.role] = by_role.get(one.activity.role, 0.0) + one.activity.duration / total
+    named = [f"{role} {percent(part)}" for index, (role, part) in enumerate(sorted(by_role.items(), key=lambda item: -item[1])[:3]) if part >= WORTH_NAMING or not index]
     return f"{WORDS[limit]}: {percent(share)} ({listed(named)})"
 
 

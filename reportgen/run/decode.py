@@ -52,7 +52,7 @@ def decode(kind: Any, value: Any, place: str = "", /, **given: Any) -> Any:
         return _mapping(get_args(kind), value, place)
     if kind is Estimate:
         return _estimate(value, place)
-    return _record(kind, value, place, given) if is_dataclass(kind) else _leaf(kind, value, place)
+    return _record(kind, value, place, given) if isinstance(kind, type) and is_dataclass(kind) else _leaf(kind, value, place)
 
 
 def _misfit(value: Any, place: str, words: str) -> Misfit:
@@ -123,7 +123,8 @@ def _form(kind: Any) -> str:
         return "list"
     if get_origin(kind) is collections.abc.Mapping or is_dataclass(kind):
         return "object"
-    return {int: "number", float: "number", bool: "flag", type(None): "null"}.get(kind, "text")
+    words: dict[Any, str] = {int: "number", float: "number", bool: "flag", type(None): "null"}
+    return words.get(kind, "text")
 
 
 def _form_of(value: Any) -> str:
@@ -131,7 +132,8 @@ def _form_of(value: Any) -> str:
         return "flag"
     if _is_number(value):
         return "number"
-    return "null" if value is None else {str: "text", list: "list", dict: "object"}[type(value)]
+    forms: dict[type, str] = {str: "text", list: "list", dict: "object"}
+    return "null" if value is None else forms[type(value)]
 
 
 def _words(kind: Any) -> str:

@@ -98,7 +98,7 @@ def distinct(device: Mapping[str, Any], recorded: Iterable[Mapping[str, Any]]) -
     >>> distinct({**stock, "memory_bytes": 48 * 2**30}, [stock])
     'nvidia-x1-48gb'
     """
-    slug = device["slug"]
+    slug = str(device["slug"])
     holder = next((other for other in recorded if other["slug"] == slug), None)
     if holder is None or device.get("mig_profile"):
         return slug

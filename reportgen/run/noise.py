@@ -201,7 +201,8 @@ def load(folder: Path) -> Noise | None:
         version = decode(Size, decode(Mapping[str, Any], data).get("schema_version"), "schema_version")
         if version > SCHEMA_VERSION:
             raise RunInvalid(f"written with schema {version}", where=str(file), cure="update this program")
-        return decode(Noise, data, settings=settings(data))
+        noise: Noise = decode(Noise, data, settings=settings(data))
+        return noise
     except Misfit as problem:
         raise RunInvalid(f"not a noise file ({problem})", where=str(file), cure=cure) from None
 

@@ -28,7 +28,7 @@ class Within:
     words: str
 
     def admits(self, value: Any) -> bool:
-        return self.least <= value <= self.most
+        return bool(self.least <= value <= self.most)
 
 
 @dataclass(frozen=True)

@@ -66,7 +66,7 @@ def from_json(data: Any, folder: Path) -> Run:
         whole = upgraded(whole)
         entries = _part(Mapping[str, Any], whole, "variants")
         variants = {name: _variant(name, entry, folder) for name, entry in entries.items()}
-        run = decode(Run, whole, path=folder, variants=variants, settings=settings(whole))
+        run: Run = decode(Run, whole, path=folder, variants=variants, settings=settings(whole))
         _check_names(run, {name: entry.get("trace") for name, entry in entries.items()})
         _check_whole(run)
     except Misfit as problem:
@@ -101,7 +101,7 @@ def settings(whole: Mapping[str, Any]) -> dict[str, Any]:
 def _variant(name: str, entry: Any, folder: Path) -> VariantRun:
     place = f"variants.{name}"
     trace = decode(Optional[str], decode(Mapping[str, Any], entry, place).get("trace"), f"{place}.trace")
-    variant = decode(VariantRun, entry, place, id=name, trace_path=folder / trace if trace else None)
+    variant: VariantRun = decode(VariantRun, entry, place, id=name, trace_path=folder / trace if trace else None)
     return replace(variant, status="wrong") if variant.status in ("ok", "failed") and _above(variant) else variant
 
 

@@ -59,7 +59,7 @@ class Seconds(_Float):
     """A duration in seconds; prints as ns, µs, ms or s."""
 
     def __str__(self) -> str:
-        if self == 0:
+        if not self:
             return "0 µs"
         if abs(self) < 0.9995e-6:
             return f"{significant(self * 1e9)} ns"
@@ -89,7 +89,7 @@ class Flop(_Float):
     """A number of floating-point operations (a count, not a rate)."""
 
     def __str__(self) -> str:
-        if self == 0:
+        if not self:
             return "0 FLOP"
         return _scaled(float(self) / 1e6, 1000.0, ("MFLOP", "GFLOP", "TFLOP"))
 

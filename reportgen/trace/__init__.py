@@ -33,10 +33,11 @@ def read(file: Path) -> Trace:
 
 def parse(document: Mapping[str, object], file: str = "trace") -> Trace:
     """The same from a document in memory."""
-    if not isinstance(document, Mapping) or not isinstance(document.get("traceEvents"), list):
+    events = document.get("traceEvents") if isinstance(document, Mapping) else None
+    if not isinstance(events, list):
         raise TraceMalformed("expected an object with a list `traceEvents`, as torch.profiler's export_chrome_trace writes it",
                              where=file, cure="give a trace that torch.profiler exported")
-    lanes = sort_into_lanes(document["traceEvents"], file)
+    lanes = sort_into_lanes(events, file)
     if not lanes.forwards:
         raise TraceMalformed(f"no finished range named `{FORWARD}`: expected one around each forward", where=file,
                              cure=f'wrap each forward in torch.profiler.record_function("{FORWARD}")')
@@ -49,7 +50,7 @@ def parse(document: Mapping[str, object], file: str = "trace") -> Trace:
     kept = tuple(with_orphans(every[dropped:], attributed, by_correlation))
     whole, memsets_known, loss = sift(kept, bool(lanes.activities))
     counted = {forward.index for forward in whole}
-    unattributed = Counter(KINDS[event.category] for event in lanes.activities if correlation(event) not in attributed)
+    unattributed: Counter[str] = Counter(KINDS[event.category] for event in lanes.activities if correlation(event) not in attributed)
     return Trace(file, _device(document, lanes.activities), bool(lanes.activities), kept, Integrity(
         unattributed=dict(unattributed),
         launches_without_activity=sum(len(forward.unrecorded) for forward in kept),

@@ -47,7 +47,10 @@ class Lanes:
 
 
 def sort_into_lanes(raw_events: list[Any], file: str) -> Lanes:
-    forwards, launches, activities, incomplete = [], [], [], 0
+    forwards: list[Event] = []
+    launches: list[Event] = []
+    activities: list[Event] = []
+    incomplete = 0
     ops: dict[tuple[object, object], list[Event]] = defaultdict(list)
     for place, raw in enumerate(raw_events):
         if not isinstance(raw, Mapping):

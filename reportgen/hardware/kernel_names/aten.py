@@ -40,7 +40,7 @@ def decode(name: str) -> KernelName | None:
     if base in _SOFTMAX:
         types = re.search(r"<\s*(?:\(int\))?(?:\d+, )?([\w:]+), ([\w:]+), ([\w:]+)", flat)
         roles = ("input", "output", "accumulation") if base == "softmax_warp_forward" else ("input", "accumulation", "output")
-        parts = (Part(base, _SOFTMAX[base], f"{SOURCE}/SoftMax.cu"), *_softmax_types(types, roles))
+        parts: tuple[Part, ...] = (Part(base, _SOFTMAX[base], f"{SOURCE}/SoftMax.cu"), *_softmax_types(types, roles))
         return KernelName(name, "ATen softmax", shorten(base), parts, "no", "exponentials and sums on CUDA cores; no matrix instruction")
     if base == "triu_tril_kernel":
         parts = (Part(base, "keeps one triangle of a matrix and zeroes the other", SOURCE),)

@@ -110,7 +110,7 @@ def _advance(character: str) -> float:
 
     font = get_font(findfont("DejaVu Sans"))
     font.set_size(100, 72)
-    return font.load_char(ord(character)).linearHoriAdvance / 65536 / 100
+    return float(font.load_char(ord(character)).linearHoriAdvance) / 65536 / 100
 
 
 def fitted(text: str, width: float, size: float = FONT) -> str:

@@ -33,7 +33,7 @@ def run_json(diff: RunDiff) -> dict[str, Any]:
     }
 
 
-def _outcome(outcome: Outcome) -> dict[str, str]:
+def _outcome(outcome: Outcome) -> dict[str, str | None]:
     return {"verdict": outcome.verdict, "case": outcome.case, "headline": outcome.headline}
 
 
