@@ -63,7 +63,7 @@ check: ## are the committed pages exactly what the committed runs render to?
 	@$(PAGES) render --check
 
 lint: ## ruff and mypy over the code
-	@pages=$$($(ENVIRONMENTS) pages) && "$$pages" -E -m ruff check reportgen variants benchmarks requirements tests && "$$pages" -E -m mypy
+	@lint=$$($(ENVIRONMENTS) lint) && "$$lint" -E -m ruff check reportgen variants benchmarks requirements tests && "$$lint" -E -m mypy
 
 # Tests that need torch say so (importorskip) and run a second time under the Python that has it.
 test: ## all tests: those of the pages without torch, then those of the capture with it
@@ -77,9 +77,9 @@ golden: ## write the golden pages of the tests anew, after a wanted change; read
 bench: ## time our own steps (ARGS=--report: a whole report on the CPU as well)
 	@$(CAPTURE) && pages=$$($(ENVIRONMENTS) pages) && CAPTURE_PYTHON="$$capture" "$$pages" -E -m benchmarks $(ARGS)
 
-lock: ## renew requirements/pages.txt (needs uv)
-	uv pip compile --universal --python-version 3.11 --fork-strategy fewest --generate-hashes --no-header --no-annotate \
-		--no-emit-index-url --no-emit-find-links --excludes requirements/excludes.in -o requirements/pages.txt requirements/pages.in
+lock: ## renew requirements/pages.txt and lint.txt (needs uv)
+	for name in pages lint; do uv pip compile --universal --python-version 3.11 --fork-strategy fewest --generate-hashes --no-header --no-annotate \
+		--no-emit-index-url --no-emit-find-links --excludes requirements/excludes.in -o requirements/$$name.txt requirements/$$name.in || exit; done
 
 wheelhouse: ## collect wheelhouse/ for a machine without a network (WHEELHOUSE_PYTHON=3.12 WHEELHOUSE_PLATFORM=manylinux_2_28_x86_64)
 	@$(ENVIRONMENTS) wheelhouse

@@ -19,6 +19,7 @@ from typing import NoReturn, Optional, Tuple
 
 ROOT = Path(__file__).resolve().parent.parent
 LOCK = ROOT / "requirements" / "pages.txt"
+LINT = ROOT / "requirements" / "lint.txt"
 CAPTURE = ROOT / "requirements" / "capture.txt"
 PAGES_PYTHON = (3, 11)
 CAPTURE_PYTHON = (3, 10)
@@ -151,18 +152,18 @@ def stamped(folder: Path, stamp: str) -> bool:
     return (folder / "bin" / "python").exists() and file.is_file() and file.read_text() == stamp
 
 
-def pages(python: Optional[str], folder: Path, wheelhouse: Path) -> str:
-    """`.venv` with exactly the locked packages."""
-    stamp = hashlib.sha256(LOCK.read_bytes()).hexdigest()
+def pages(python: Optional[str], folder: Path, wheelhouse: Path, lock: Path = LOCK, what: str = "pages") -> str:
+    """`.venv` with exactly the locked packages; with another lock the environment of the code's checkers."""
+    stamp = hashlib.sha256(lock.read_bytes()).hexdigest()
     if not stamped(folder, stamp):
         found = base(python, PAGES_PYTHON, "PAGES_PYTHON")
         command = create(folder, found)
         tag = f"-cp{found.version[0]}{found.version[1]}-"
         local = any(tag in file.name for file in wheelhouse.glob("*.whl"))
         source = ["--no-index", "--find-links", str(wheelhouse)] if local else []
-        say(f"installing the pages environment from {wheelhouse.name if local else 'the package index'}")
-        if not pip(command, "--quiet", *source, "--require-hashes", "--no-deps", "--only-binary", ":all:", "-r", str(LOCK)):
-            stop("the pages environment could not be installed",
+        say(f"installing the {what} environment from {wheelhouse.name if local else 'the package index'}")
+        if not pip(command, "--quiet", *source, "--require-hashes", "--no-deps", "--only-binary", ":all:", "-r", str(lock)):
+            stop(f"the {what} environment could not be installed",
                  "see pip's message above; without a network, carry wheelhouse/ here (make wheelhouse on another machine, for this Python)")
         (folder / ".made-from").write_text(stamp)
     return str(folder / "bin" / "python")
@@ -269,7 +270,7 @@ def platform_tags(platform: Optional[str]) -> "list[str]":
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=("pages", "capture", "test-tools", "wheelhouse"))
+    parser.add_argument("what", choices=("pages", "lint", "capture", "test-tools", "wheelhouse"))
     setting = {name: os.environ.get(name) or None for name in
                ("PYTHON", "PAGES_PYTHON", "TORCH_INDEX", "WHEELHOUSE_PYTHON", "WHEELHOUSE_PLATFORM")}
     what = parser.parse_args().what
@@ -277,6 +278,8 @@ def main() -> None:
     wheelhouse = ROOT / "wheelhouse"
     if what == "pages":
         print(pages(pages_python, ROOT / ".venv", wheelhouse))
+    elif what == "lint":
+        print(pages(pages_python, ROOT / ".venv-lint", ROOT / "no-wheelhouse", LINT, "lint"))
     elif what == "capture":
         print(capture(setting["PYTHON"], ROOT / ".venv-capture", setting["TORCH_INDEX"]))
     elif what == "test-tools":

@@ -33,6 +33,7 @@ def decode(name: str) -> KernelName | None:
     base = function.group(0).rsplit("::", 1)[-1] if function else ""
     if base in _LOOPS:
         return _elementwise(name, flat, base)
+    parts: tuple[Part, ...]
     if base == "reduce_kernel":
         what = operation(flat) or "reduction"
         parts = (Part(base, "combines many elements into one", SOURCE), Part(what, "the operation", SOURCE))
@@ -40,7 +41,7 @@ def decode(name: str) -> KernelName | None:
     if base in _SOFTMAX:
         types = re.search(r"<\s*(?:\(int\))?(?:\d+, )?([\w:]+), ([\w:]+), ([\w:]+)", flat)
         roles = ("input", "output", "accumulation") if base == "softmax_warp_forward" else ("input", "accumulation", "output")
-        parts: tuple[Part, ...] = (Part(base, _SOFTMAX[base], f"{SOURCE}/SoftMax.cu"), *_softmax_types(types, roles))
+        parts = (Part(base, _SOFTMAX[base], f"{SOURCE}/SoftMax.cu"), *_softmax_types(types, roles))
         return KernelName(name, "ATen softmax", shorten(base), parts, "no", "exponentials and sums on CUDA cores; no matrix instruction")
     if base == "triu_tril_kernel":
         parts = (Part(base, "keeps one triangle of a matrix and zeroes the other", SOURCE),)
