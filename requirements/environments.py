@@ -152,8 +152,9 @@ def stamped(folder: Path, stamp: str) -> bool:
     return (folder / "bin" / "python").exists() and file.is_file() and file.read_text() == stamp
 
 
-def pages(python: Optional[str], folder: Path, wheelhouse: Path, lock: Path = LOCK, what: str = "pages") -> str:
+def pages(python: Optional[str], folder: Path, wheelhouse: Path, lock: Optional[Path] = None, what: str = "pages") -> str:
     """`.venv` with exactly the locked packages; with another lock the environment of the code's checkers."""
+    lock = lock or LOCK
     stamp = hashlib.sha256(lock.read_bytes()).hexdigest()
     if not stamped(folder, stamp):
         found = base(python, PAGES_PYTHON, "PAGES_PYTHON")
