@@ -100,7 +100,7 @@ ACCURATE_CASES: dict[str, Case] = {
     
     "most-accurate": Case(
         "holds",
-        "Math has the smallest error against FP64 of the {count} variants that ran: {error} (relative); the next is {next} with {next_error}, {ratio} as much.",
+        "Math has the smallest error against FP64 of the {count} variants that ran: {error} (relative); the next is {next} with {next_error}{times}.",
         because=(Because("upcast", "It casts its inputs up, {computes}, and rounds to {upcast} once, at the end."),
                  Because("rounding", "Its error is that of rounding the exact result to {type} once ({rounding}), to within 1 %: no output of this type can be much closer.")),
         caveats=(OTHER_SHAPE,),
@@ -141,7 +141,7 @@ def accurate_rule(facts: RunFacts) -> Decision:
     if ties:
         return decide("tie", **args, ties=listed(ties), threshold=Percent(100 * MINIMUM_EFFECT))
     return decide("most-accurate", **args, count=Count(len(others) + 1), next=best, next_error=others[best],
-                  ratio=Ratio(others[best] / math.relative_error if math.relative_error else float("inf")), upcast=_upcast(facts),
+                  times=f", {Ratio(others[best] / math.relative_error)} as much" if math.relative_error else "", upcast=_upcast(facts),
                   computes="keeps FP32 in between, with matmuls that may use TF32 in this run" if tf32_setting(facts) else "computes in FP32 from end to end")
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, Mapping
+from typing import Any
 
-from .ranges import Amount, Count, Number, Seconds
+from .ranges import Celsius, Few, Megahertz, Number, Seconds, Watts
 from .workload import Workload
 
 
@@ -14,7 +15,7 @@ class Host:
     """The machine around the device."""
 
     cpu: str | None = None
-    logical_cpus: Count | None = None
+    logical_cpus: Few | None = None
 
 
 @dataclass(frozen=True)
@@ -33,23 +34,23 @@ class Protocol:
     threads: torch's CPU threads; pinned: the launching thread stayed on one processor
     """
 
-    processes: Count | None = None
+    processes: Few | None = None
     start_method: str | None = None
     seed: Number | None = None
-    rounds: Count | None = None
-    rounds_done: tuple[Count, ...] | None = None
+    rounds: Few | None = None
+    rounds_done: tuple[Few, ...] | None = None
     timer: tuple[str, ...] | None = None
-    forwards_per_graph: Mapping[str, Count] | None = None
-    forwards_per_wall_block: Mapping[str, Count] | None = None
-    calls_per_host_block: Mapping[str, Count] | None = None
-    input_sets: Count | None = None
+    forwards_per_graph: Mapping[str, Few] | None = None
+    forwards_per_wall_block: Mapping[str, Few] | None = None
+    calls_per_host_block: Mapping[str, Few] | None = None
+    input_sets: Few | None = None
     warmed_first: tuple[str, ...] | None = None
     first_call_order: tuple[tuple[str, ...], ...] | None = None
     settle_seconds: Seconds | None = None
-    settled: Mapping[str, Count] | None = None
+    settled: Mapping[str, Few] | None = None
     new_shape: Workload | None = None
-    trace_steps: Mapping[str, Count] | None = None
-    threads: Count | None = None
+    trace_steps: Mapping[str, Few] | None = None
+    threads: Few | None = None
     pinned: bool | None = None
 
 
@@ -58,10 +59,10 @@ class ClockSample:
     """What NVML said right after a block of `variant`; MHz, W, °C; throttle: what held the clocks back, in words."""
 
     variant: str | None = None
-    sm_mhz: Amount | None = None
-    memory_mhz: Amount | None = None
-    power_watts: Amount | None = None
-    temperature_c: Number | None = None
+    sm_mhz: Megahertz | None = None
+    memory_mhz: Megahertz | None = None
+    power_watts: Watts | None = None
+    temperature_c: Celsius | None = None
     throttle: tuple[str, ...] | None = None
 
 
@@ -74,7 +75,7 @@ class Clocks:
     available: bool = False
     reason: str | None = None
     samples: tuple[ClockSample, ...] = field(default=())
-    other_processes: Count | None = None
+    other_processes: Few | None = None
 
 
 def recorded(part: Host | Protocol) -> dict[str, Any]:

@@ -3,21 +3,25 @@
 Types are read as they are meant: nested dataclasses, `X | None`, `tuple[X, ...]`, `Mapping[str, X]`, `Literal`,
 `Estimate`, with ranges as `Annotated` metadata (see `ranges`). What a type does not name is left out in silence,
 since another program may have recorded more; `null` is as good as not recorded where a field has a default.
+
+A type is looked through once and becomes a reader: a function of the value and its place.
 """
 
 from __future__ import annotations
 
 import collections.abc
-from dataclasses import MISSING, Field, fields, is_dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from math import isfinite
 from types import UnionType
-from typing import Annotated, Any, Literal, Mapping, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from ..numbers.statistics import Estimate
 from .ranges import Known
 
 LONGEST_SHOWN = 60
+Reader = Callable[[Any, str], Any]
 
 
 class Misfit(ValueError):
@@ -36,23 +40,35 @@ def decode(kind: Any, value: Any, place: str = "", /, **given: Any) -> Any:
     Raises:
         Misfit: a value has another type, is out of its range, or is missing.
     """
-    origin = get_origin(kind)
+    return _record(kind, value, place, given) if given else _reader(kind)(value, place)
+
+
+def step(place: str, name: str) -> str:
+    """The path of a field in `place`, on one line whatever the field is called."""
+    plain = name if name.isprintable() else repr(name)
+    return f"{place}.{plain}" if place else plain
+
+
+@cache
+def _reader(kind: Any) -> Reader:
+    origin, inside = get_origin(kind), get_args(kind)
     if kind is Any:
-        return value
+        return lambda value, place: value
     if origin is Annotated:
-        inner, *limits = get_args(kind)
-        return _limited(decode(inner, value, place), limits, value, place)
+        return _limited(_reader(inside[0]), inside[1:])
     if origin in (Union, UnionType):
-        return _one_of(get_args(kind), value, place)
+        return _one_of(inside)
     if origin is Literal:
-        return _word(get_args(kind), value, place)
+        return _word(inside)
     if origin is tuple:
-        return _tuple(get_args(kind), value, place)
+        return _tuple(inside)
     if origin is collections.abc.Mapping:
-        return _mapping(get_args(kind), value, place)
+        return _mapping(*inside)
     if kind is Estimate:
-        return _estimate(value, place)
-    return _record(kind, value, place, given) if isinstance(kind, type) and is_dataclass(kind) else _leaf(kind, value, place)
+        return _estimate
+    if isinstance(kind, type) and is_dataclass(kind):
+        return lambda value, place: _record(kind, value, place, {})
+    return _leaf(kind)
 
 
 def _misfit(value: Any, place: str, words: str) -> Misfit:
@@ -61,22 +77,16 @@ def _misfit(value: Any, place: str, words: str) -> Misfit:
     return Misfit(f"{place or 'the whole file'} is {shown}, expected {words}")
 
 
-def _limited(found: Any, limits: list[Any], value: Any, place: str) -> Any:
-    parts = [(found, value, place)]
-    if isinstance(found, Estimate):
-        parts = [(one, one, f"{place}[{index}]") for index, one in enumerate(found.samples)]
-    for limit in limits:
-        for one, shown, where in parts:
-            if not limit.admits(one):
-                raise _misfit(shown, where, limit.words)
-    return found
+def _limited(read: Reader, limits: tuple[Any, ...]) -> Reader:
+    def limited(value: Any, place: str) -> Any:
+        found = read(value, place)
+        for index, one in enumerate(found.samples if isinstance(found, Estimate) else (found,)):
+            for limit in limits:
+                if not limit.admits(one):
+                    raise _misfit(one, f"{place}[{index}]" if isinstance(found, Estimate) else place, limit.words)
+        return found
 
-
-def _leaf(kind: type, value: Any, place: str) -> Any:
-    fits, words = _LEAVES[kind]
-    if not fits(value):
-        raise _misfit(value, place, "a finite number" if kind is float and _is_number(value) else words)
-    return int(value) if kind is int else value
+    return limited
 
 
 def _is_number(value: Any) -> bool:
@@ -92,7 +102,7 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str) and (value.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in value))
 
 
-_LEAVES: dict[type, tuple[Any, str]] = {
+_LEAVES: dict[Any, tuple[Callable[[Any], bool], str]] = {
     str: (_is_text, "text"),
     bool: (lambda value: isinstance(value, bool), "true or false"),
     int: (lambda value: _is_finite(value) and value == int(value), "a whole number"),
@@ -101,15 +111,33 @@ _LEAVES: dict[type, tuple[Any, str]] = {
 }
 
 
-def _one_of(kinds: tuple[Any, ...], value: Any, place: str) -> Any:
-    """By the first kind whose JSON form `value` has, so that the message is about the form that was meant."""
-    if value is None and type(None) in kinds:
-        return None
-    for kind in kinds:
-        if _form(kind) == _form_of(value):
-            return decode(kind, value, place)
-    words = [_words(kind) for kind in kinds if kind is not type(None)]
-    raise _misfit(value, place, " or ".join(dict.fromkeys(words)))
+def _leaf(kind: Any) -> Reader:
+    fits, words = _LEAVES[kind]
+
+    def leaf(value: Any, place: str) -> Any:
+        if not fits(value):
+            raise _misfit(value, place, "a finite number" if kind is float and _is_number(value) else words)
+        return int(value) if kind is int else value
+
+    return leaf
+
+
+def _one_of(kinds: tuple[Any, ...]) -> Reader:
+    """By the first kind whose JSON form the value has, so that the message is about the form that was meant."""
+    readers = {_form(kind): _reader(kind) for kind in reversed(kinds)}
+    words = " or ".join(dict.fromkeys(_words(kind) for kind in kinds if kind is not type(None)))
+
+    def one_of(value: Any, place: str) -> Any:
+        read = readers.get(_FORMS.get(type(value), ""))
+        if read is None:
+            raise _misfit(value, place, words)
+        return read(value, place)
+
+    return one_of
+
+
+_FORMS: dict[type, str] = {bool: "flag", int: "number", float: "number", type(None): "null", str: "text", list: "list", dict: "object"}
+"""What JSON calls a value."""
 
 
 def _plain(kind: Any) -> Any:
@@ -117,23 +145,13 @@ def _plain(kind: Any) -> Any:
 
 
 def _form(kind: Any) -> str:
-    """What JSON calls a kind."""
+    """What JSON calls the values of a kind."""
     kind = _plain(kind)
     if kind is Estimate or get_origin(kind) is tuple:
         return "list"
     if get_origin(kind) is collections.abc.Mapping or is_dataclass(kind):
         return "object"
-    words: dict[Any, str] = {int: "number", float: "number", bool: "flag", type(None): "null"}
-    return words.get(kind, "text")
-
-
-def _form_of(value: Any) -> str:
-    if isinstance(value, bool):
-        return "flag"
-    if _is_number(value):
-        return "number"
-    forms: dict[type, str] = {str: "text", list: "list", dict: "object"}
-    return "null" if value is None else forms[type(value)]
+    return _FORMS.get(kind, "text")
 
 
 def _words(kind: Any) -> str:
@@ -141,37 +159,48 @@ def _words(kind: Any) -> str:
     if kind is Estimate:
         return "a list of numbers"
     if get_origin(kind) is Literal:
-        return f"one of {', '.join(map(str, get_args(kind)))}"
+        return f"one of {', '.join(get_args(kind))}"
     return _LEAVES[kind][1] if kind in _LEAVES else {"list": "a list", "object": "an object"}[_form(kind)]
 
 
-def _word(words: tuple[Any, ...], value: Any, place: str) -> Any:
-    if not isinstance(value, str):
-        raise _misfit(value, place, "text")
-    if value not in words:
-        raise _misfit(value, place, f"one of {', '.join(words)}")
-    return value
+def _word(words: tuple[Any, ...]) -> Reader:
+    def word(value: Any, place: str) -> Any:
+        if not isinstance(value, str):
+            raise _misfit(value, place, "text")
+        if value not in words:
+            raise _misfit(value, place, f"one of {', '.join(words)}")
+        return value
+
+    return word
 
 
-def _tuple(kinds: tuple[Any, ...], value: Any, place: str) -> tuple[Any, ...]:
-    if not isinstance(value, list):
-        raise _misfit(value, place, "a list")
-    if kinds[-1] is not Ellipsis and len(value) != len(kinds):
-        raise _misfit(value, place, f"a list of {len(kinds)}")
-    each = (kinds[0],) * len(value) if kinds[-1] is Ellipsis else kinds
-    return tuple(decode(kind, item, f"{place}[{index}]") for index, (kind, item) in enumerate(zip(each, value)))
+def _tuple(kinds: tuple[Any, ...]) -> Reader:
+    any_length = kinds[-1] is Ellipsis
+    readers = [_reader(kind) for kind in kinds if kind is not Ellipsis]
+
+    def listed(value: Any, place: str) -> tuple[Any, ...]:
+        if not isinstance(value, list):
+            raise _misfit(value, place, "a list")
+        if not any_length and len(value) != len(readers):
+            raise _misfit(value, place, f"a list of {len(readers)}")
+        each = readers * len(value) if any_length else readers
+        return tuple(read(item, f"{place}[{index}]") for index, (read, item) in enumerate(zip(each, value)))
+
+    return listed
 
 
-def _mapping(kinds: tuple[Any, Any], value: Any, place: str) -> Mapping[str, Any]:
-    keys, kind = kinds
+def _mapping(keys: Any, kind: Any) -> Reader:
     known = next((limit.names for limit in getattr(keys, "__metadata__", ()) if isinstance(limit, Known)), None)
-    found = {}
-    for name, item in _object(value, place).items():
-        if known is None:
-            decode(keys, name, f"a name in {place}")
-        if known is None or name in known:
-            found[name] = decode(kind, item, f"{place}.{name}" if place else name)
-    return found
+    read_name, read = _reader(_plain(keys)), _reader(kind)
+
+    def mapping(value: Any, place: str) -> Mapping[str, Any]:
+        found = {}
+        for name, item in _object(value, place).items():
+            if known is None or name in known:
+                found[read_name(name, f"a name in {place}")] = read(item, step(place, name))
+        return found
+
+    return mapping
 
 
 def _object(value: Any, place: str) -> dict[str, Any]:
@@ -189,21 +218,25 @@ def _estimate(value: Any, place: str) -> Estimate:
 
 
 @cache
-def _hints(kind: type) -> tuple[tuple[Field[Any], Any], ...]:
-    """The fields of a dataclass with their types, which are text until here."""
+def _fields(kind: Any) -> tuple[tuple[str, bool, Callable[[], Reader]], ...]:
+    """The fields of a dataclass: name, whether it may be left out, and how to get its reader.
+
+    Types are text until here. A reader is made when it is needed: a field that is given from elsewhere may have a type
+    that JSON cannot hold.
+    """
     hints = get_type_hints(kind, include_extras=True)
-    return tuple((field, hints[field.name]) for field in fields(kind))
+    return tuple((field.name, field.default is not MISSING or field.default_factory is not MISSING, lambda hint=hints[field.name]: _reader(hint))
+                 for field in fields(kind))
 
 
-def _record(kind: type, value: Any, place: str, given: Mapping[str, Any]) -> Any:
+def _record(kind: Any, value: Any, place: str, given: Mapping[str, Any]) -> Any:
     entry = _object(value, place)
     found = dict(given)
-    for field, hint in _hints(kind):
-        inside = f"{place}.{field.name}" if place else field.name
-        optional = field.default is not MISSING or field.default_factory is not MISSING
-        if field.name in found or optional and entry.get(field.name) is None:
+    for name, optional, reader in _fields(kind):
+        if name in found or optional and entry.get(name) is None:
             continue
-        if field.name not in entry:
+        inside = f"{place}.{name}" if place else name
+        if name not in entry:
             raise Misfit(f"{inside} is missing")
-        found[field.name] = decode(hint, entry[field.name], inside)
+        found[name] = reader()(entry[name], inside)
     return kind(**found)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Literal, Mapping, get_args
+from typing import Annotated, Literal, get_args
 
 from ..numbers import quantities
 from . import names
 from .conditions import Clocks, Host, Protocol
 from .counters import Counters
 from .probes import Probes
-from .ranges import Amount, Capability, Count, Known, Rate, Seconds, Setting, Size, Times
+from .ranges import Amount, Capability, Count, Extent, Few, Known, Line, Rate, Seconds, Setting, Size, Times, Watts
 from .workload import Workload
 
 SCHEMA_VERSION = 2
@@ -36,14 +37,14 @@ class DeviceRecord:
     """
 
     kind: Literal["cuda", "rocm", "cpu"]
-    name: str
+    name: Line
     slug: str
     compute_capability: Capability | None = None
-    sm_count: Size | None = None
+    sm_count: Extent | None = None
     memory_bytes: Count | None = None
     l2_cache_bytes: Count | None = None
-    power_limit_watts: Amount | None = None
-    default_power_limit_watts: Amount | None = None
+    power_limit_watts: Watts | None = None
+    default_power_limit_watts: Watts | None = None
     mig_profile: str | None = None
     ecc: bool | None = None
     gfx: str | None = None
@@ -63,7 +64,7 @@ class Ceilings:
     matmul_flop_per_s: Rate | None = None
     fp32_flop_per_s: Rate | None = None
     copy_bytes: Count | None = None
-    matmul_size: Size | None = None
+    matmul_size: Extent | None = None
 
 
 @dataclass(frozen=True)
@@ -92,8 +93,8 @@ class Training:
     reason: str | None = None
     gpu_time: Times | None = None
     wall_time: Times | None = None
-    kernels: Count | None = None
-    peak_memory_bytes: Count | None = None
+    kernels: Few | None = None
+    peak_memory_bytes: Size | None = None
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,7 @@ class VariantRun:
     """
 
     id: str
-    title: str
+    title: Line
     status: Status
     reason: str | None = None
     source: str = ""
@@ -122,7 +123,7 @@ class VariantRun:
     timer: str | None = None
     timer_note: str | None = None
     trace_path: Path | None = None
-    peak_memory_bytes: Count | None = None
+    peak_memory_bytes: Size | None = None
     relative_error: Amount | None = None
     allowed_error: Amount | None = None
     masked_row: MaskedRow | None = None

@@ -201,10 +201,10 @@ def load(folder: Path) -> Noise | None:
         version = decode(Size, decode(Mapping[str, Any], data).get("schema_version"), "schema_version")
         if version > SCHEMA_VERSION:
             raise RunInvalid(f"written with schema {version}", where=str(file), cure="update this program")
-        noise: Noise = decode(Noise, data, settings=settings(data))
-        return noise
+        found: Noise = decode(Noise, data, settings=settings(data))
     except Misfit as problem:
         raise RunInvalid(f"not a noise file ({problem})", where=str(file), cure=cure) from None
+    return found
 
 
 def current(run: Run) -> Noise | None:

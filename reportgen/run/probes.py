@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, Mapping
+from typing import Literal
 
 from ..numbers.statistics import Estimate
-from .ranges import Amount, Count, Number, Size, Times, Triple
+from .ranges import Amount, Count, Extent, Few, Percentage, Times, Triple
 
 
 @dataclass(frozen=True)
@@ -50,10 +51,10 @@ class ProbeLaunch:
     name: str
     launch_api: str
     shared_memory: Count | None = None
-    profiler_occupancy: Number | None = None
+    profiler_occupancy: Percentage | None = None
     grid: Triple | None = None
     block: Triple | None = None
-    registers: Count | None = None
+    registers: Few | None = None
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ class Chains:
     naive, naive_inplace: layers as text → seconds of the whole chain, one value per process
     """
 
-    layers: tuple[Size, ...] = ()
+    layers: tuple[Extent, ...] = ()
     timer: str | None = None
     naive: Mapping[str, Times] = field(default_factory=dict)
     naive_inplace: Mapping[str, Times] = field(default_factory=dict)

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Mapping, Optional
+from typing import Any, Optional
 
 from ..errors import RunInvalid
 from . import names
-from .decode import Misfit, decode
+from .decode import Misfit, decode, step
 from .model import RUN_FILE, SCHEMA_VERSION, Run, VariantRun
 from .ranges import Setting, Size
 from .upgrade import upgraded
 from .whole import fault
 
-ENVIRONMENT = "environment"
+_SWITCHES = {"environment": Optional[Mapping[str, str]], "float32_matmul_precision": Optional[str]}
+"""Settings whose form is known; any other is a leaf or a list of leaves."""
 RESTORE = "restore the file from version control, or record the run again"
 
 
@@ -67,6 +69,7 @@ def from_json(data: Any, folder: Path) -> Run:
         entries = _part(Mapping[str, Any], whole, "variants")
         variants = {name: _variant(name, entry, folder) for name, entry in entries.items()}
         run: Run = decode(Run, whole, path=folder, variants=variants, settings=settings(whole))
+        _check_complete(whole)
         _check_names(run, {name: entry.get("trace") for name, entry in entries.items()})
         _check_whole(run)
     except Misfit as problem:
@@ -94,12 +97,11 @@ def settings(whole: Mapping[str, Any]) -> dict[str, Any]:
         Misfit: `settings` is missing, or a switch is no leaf.
     """
     given = _part(Mapping[str, Any], whole, "settings")
-    return {name: decode(Mapping[str, str] if name == ENVIRONMENT else Setting, {} if name == ENVIRONMENT and value is None else value, f"settings.{name}")
-            for name, value in given.items()}
+    return {name: decode(_SWITCHES.get(name, Setting), value, step("settings", name)) for name, value in given.items()}
 
 
 def _variant(name: str, entry: Any, folder: Path) -> VariantRun:
-    place = f"variants.{name}"
+    place = step("variants", name)
     trace = decode(Optional[str], decode(Mapping[str, Any], entry, place).get("trace"), f"{place}.trace")
     variant: VariantRun = decode(VariantRun, entry, place, id=name, trace_path=folder / trace if trace else None)
     return replace(variant, status="wrong") if variant.status in ("ok", "failed") and _above(variant) else variant
@@ -108,6 +110,13 @@ def _variant(name: str, entry: Any, folder: Path) -> VariantRun:
 def _above(variant: VariantRun) -> bool:
     """The recorded error says that the result is wrong, whatever the recorded status says."""
     return variant.relative_error is not None and variant.allowed_error is not None and variant.relative_error > variant.allowed_error
+
+
+def _check_complete(whole: Mapping[str, Any]) -> None:
+    """What has a default for whoever makes a workload by hand, and none for a recorded one."""
+    for name in ("dtype", "causal"):
+        if whole["workload"].get(name) is None:
+            raise Misfit(f"workload.{name} is missing")
 
 
 def _check_names(run: Run, traces: Mapping[str, str | None]) -> None:

@@ -5,7 +5,8 @@ What does not look as it should is passed on as it is, for the decoder to refuse
 
 from __future__ import annotations
 
-from typing import Any, Callable, Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from .model import SCHEMA_VERSION
 

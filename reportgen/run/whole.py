@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections import Counter
 
 from ..numbers.statistics import Estimate
+from ..saying.units import plural
 from .model import Run
+
+FULL = 100.5
+"""Percent of a peak; counters of several passes may exceed 100 by a hair."""
 
 
 def fault(run: Run) -> str | None:
     """The first thing that does not fit, or `None`: field, what it is, what was expected."""
-    return _unequal_processes(run) or _broken_chains(run) or _silent_refusal(run)
+    return next((found for rule in (_unequal_processes, _broken_chains, _other_processes, _silent_refusal, _over_full, _not_wrong) if (found := rule(run))), None)
 
 
 def _unequal_processes(run: Run) -> str | None:
@@ -40,13 +44,24 @@ def _broken_chains(run: Run) -> str | None:
                      for depth, times in by_depth.items()})
 
 
+def _other_processes(run: Run) -> str | None:
+    """The protocol says how many processes there were; what is recorded once per process has as many values."""
+    processes = run.protocol.processes
+    lists = {f"protocol.{name}": getattr(run.protocol, name) for name in ("rounds_done", "first_call_order")}
+    counts = {place: len(values) for place, values in lists.items() if values is not None}
+    counts |= {f"variants.{variant.id}.samples.{quantity}": len(times.samples)
+               for variant in run.variants.values() if variant.named for quantity, times in variant.samples.items()}
+    place = next((place for place, count in counts.items() if count != processes), None)
+    return f"protocol.processes is {processes}, and {place} has {plural(counts[place], 'value')}, expected one per process" if processes is not None and place else None
+
+
 def _unequal(found: dict[str, Estimate]) -> str | None:
     """The field that has another number of values than most."""
     lengths = Counter(len(times.samples) for times in found.values())
     usual = max(lengths, key=lambda length: (lengths[length], length), default=0)
     for place, times in found.items():
         if len(times.samples) != usual:
-            return f"{place} has {len(times.samples)} values, expected {usual}, one per process as in the others"
+            return f"{place} has {plural(len(times.samples), 'value')}, expected {usual}, one per process as in the others"
     return None
 
 
@@ -55,4 +70,22 @@ def _silent_refusal(run: Run) -> str | None:
     minimal = autograd.minimal_refusal if autograd else None
     if minimal and minimal.refused and not (minimal.message or "").strip():
         return "probes.autograd.minimal_refusal.message is missing, expected torch's words, since it refused"
+    return None
+
+
+def _over_full(run: Run) -> str | None:
+    """A share of a peak is no more than all of it, but for rounding."""
+    for name, kernels in (run.counters.variants if run.counters else {}).items():
+        for place, kernel in enumerate(kernels):
+            for metric, value in kernel.metrics.items():
+                if "pct" in metric and value is not None and value > FULL:
+                    return f"counters.variants.{name}[{place}].metrics.{metric} is {value}, expected a percentage"
+    return None
+
+
+def _not_wrong(run: Run) -> str | None:
+    for variant in run.variants.values():
+        error, allowed = variant.relative_error, variant.allowed_error
+        if variant.status == "wrong" and error is not None and allowed is not None and error <= allowed:
+            return f"variants.{variant.id}.status is 'wrong', and its error of {error} is not above the allowed {allowed}"
     return None

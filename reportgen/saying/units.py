@@ -26,7 +26,7 @@ def significant(value: float, digits: int = 3) -> str:
     ('1,230', '12.3', '0.0123', '100')
     """
     if not math.isfinite(value):
-        return str(value)
+        return str(float(value))
     if value == 0:
         return "0"
     magnitude = math.floor(math.log10(abs(value)))

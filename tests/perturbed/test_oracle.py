@@ -6,11 +6,11 @@ import pytest
 
 from perturbed import oracle
 from perturbed.harness import Harness
-from perturbed.test_copies import CRASHES_TODAY, GOOD
+from perturbed.test_copies import GOOD
 
 OPEN = {
     "mixed_timers": "B2", "mixed_timers_flash_fastest": "B2",
-    "throttled": "B3: the GPU's clock has no part in host time", "clock_spread": "B3", "everything_suspect": "B3", "exact_zero_error": "D, crashes",
+    "throttled": "B3: the GPU's clock has no part in host time", "clock_spread": "B3", "everything_suspect": "B3",
 }
 """Copy → the row of truth.md that is still open."""
 NAMES = [pytest.param(name, marks=pytest.mark.xfail(reason=f"truth.md {OPEN[name]}", strict=False)) if name in OPEN else name for name in GOOD]
@@ -24,7 +24,7 @@ def test_five_verdicts_are_those_of_the_oracle(name: str, copies: Harness):
     assert {claim: verdict for claim, verdict in said.items() if verdict not in allowed[claim]} == {}, allowed
 
 
-@pytest.mark.parametrize("name", [name for name in GOOD if name not in CRASHES_TODAY])
+@pytest.mark.parametrize("name", GOOD)
 def test_no_claim_is_decided_without_the_variants_that_it_compares(name: str, copies: Harness):
     copy = copies[name]
     missing = {claim for claim, names in oracle.NEEDS.items() if not all(oracle.ran(copy.content, one) for one in names.split())}

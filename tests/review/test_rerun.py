@@ -105,7 +105,7 @@ WORSE = {
                          "no GPU records of sdpa_math (the profiler kept GPU records of 57 of 60 launches, and all of them for none of 3 forwards)"),
     "a variant": (dict(change=lambda d: d["variants"]["sdpa_math"].update(status="failed", reason="OutOfMemoryError: CUDA out of memory.", samples={})),
                   "no right result of sdpa_math (OutOfMemoryError: CUDA out of memory)"),
-    "a wrong variant": (dict(change=lambda d: d["variants"]["naive"].update(status="wrong", reason="wrong result: relative error 0.71", samples={})),
+    "a wrong variant": (dict(change=lambda d: d["variants"]["naive"].update(status="wrong", reason="wrong result: relative error 0.71", relative_error=0.71, samples={})),
                         "no right result of naive (wrong result: relative error 0.71)"),
     "GPU time": (dict(change=lambda d: d["variants"]["naive"].update(timer_note="the graph could not be captured", samples={
         name: values for name, values in d["variants"]["naive"]["samples"].items() if not name.startswith("gpu_")})),
@@ -197,9 +197,15 @@ def test_accept_replaces_whatever_the_comparison_says(tmp_path):
     assert decision.outcome == "accepted" and machine.taken == 1 and machine.files() != machine.before
 
 
+def three_processes(data):
+    data["protocol"]["processes"] = 3
+    for entry in data["variants"].values():
+        entry["samples"] = {quantity: values[:3] for quantity, values in entry["samples"].items()}
+
+
 @pytest.mark.parametrize(("change", "words"), [
     (lambda d: d["variants"]["naive"].update(status="not-tried", reason="not asked for in this run", samples={}), "left out naive"),
-    (lambda d: d["protocol"].update(processes=3), "fewer than 7 processes"),
+    (three_processes, "fewer than 7 processes"),
 ])
 def test_a_run_of_some_variants_or_few_processes_never_replaces_a_whole_one(tmp_path, change, words):
     machine = Machine(tmp_path, dict(seed=1, scale=MATH_SLOWER, change=change), recorded={})

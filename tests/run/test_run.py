@@ -13,8 +13,8 @@ def minimal(slug="test-gpu", **changes):
     data = {
         "schema_version": 2, "recorded_on": "2026-11-30", "label": None,
         "device": {"kind": "cuda", "name": "Test GPU", "slug": slug, "compute_capability": "9.0"},
-        "software": {"torch": "2.11.0"}, "host": {}, "settings": {}, "protocol": {"processes": 7},
-        "workload": {"name": "article", "batch": 8, "heads": 16, "sequence": 1024, "head_dim": 64},
+        "software": {"torch": "2.11.0"}, "host": {}, "settings": {}, "protocol": {"processes": 3},
+        "workload": {"name": "article", "batch": 8, "heads": 16, "sequence": 1024, "head_dim": 64, "dtype": "bfloat16", "causal": True},
         "ceilings": None,
         "variants": {"naive": {"title": "Naive", "status": "ok", "samples": {"gpu_time": [1e-3, 2e-3, 3e-3]},
                                "prediction": [["matmul", "q · kᵀ"]]}},

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from reportgen import analysis, run as run_room
+from reportgen import analysis
+from reportgen import run as run_room
 from reportgen.errors import RunInvalid
 from reportgen.run import OccupancyProbe, ProbeLaunch
 
@@ -19,7 +20,7 @@ SECOND = DATA / "run-schema-2" / "cpu-amd-epyc" / "custom-1x2x64x16-bfloat16+qui
 def loaded(tmp_path: Path, version: int, **changes: object) -> run_room.VariantRun:
     """Naive of a run of that schema, with these fields, loaded."""
     data = {"schema_version": version, "recorded_on": "2026-11-30", "label": None, "device": {"kind": "cpu", "name": "a CPU", "slug": "cpu-a"},
-            "software": {}, "host": {}, "settings": {}, "protocol": {}, "workload": {"name": "w", "batch": 1, "heads": 1, "sequence": 8, "head_dim": 8},
+            "software": {}, "host": {}, "settings": {}, "protocol": {}, "workload": {"name": "w", "batch": 1, "heads": 1, "sequence": 8, "head_dim": 8, "dtype": "float32", "causal": True},
             "variants": {"naive": {"title": "Naive", "status": "ok", **changes}}}
     return run_room.from_json(data, tmp_path).variants["naive"]
 
