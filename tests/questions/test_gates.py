@@ -81,7 +81,7 @@ def test_the_gate_answers_in_its_own_words(gate):
 
 def test_beside_its_badge_a_gate_says_the_reason_alone():
     said = outcome("efficient-one-kernel", no_lane(facts()))
-    assert said.reason == "This run's trace has no GPU lane, so there is nothing to count."
+    assert said.headline == f"Not measurable: {said.reason[0].lower()}{said.reason[1:]}" == REACHED["no-gpu-lane"][2]
 
 
 def test_a_quick_run_is_not_called_an_old_one():
