@@ -29,8 +29,8 @@ def to_first_head(ranking: Ranking) -> str:
 
 
 def to_first(ranking: Ranking, variant: VariantFacts) -> Ratio | None:
-    """The variant's ratio to the first of the ranking: the median of the per-process ratios; `None` where it is not ranked."""
-    if variant.id not in ranking.order:
+    """The variant's ratio to the first of the ranking: the median of the per-process ratios; `None` where it is not ranked, or where the processes disagree too much for a middle."""
+    if variant.id not in ranking.order or ranking.standing is Standing.UNSTEADY:
         return None
     ratio = ranking.ratio(variant.id, ranking.order[0])
     return None if ratio is None else Ratio(ratio)

@@ -137,7 +137,7 @@ def _pace(variant: VariantFacts) -> str:
 def cpu_cost(facts: RunFacts) -> str:
     """Host time of the fused backends, cheapest first; those told apart by no pair share one sentence."""
     ranking = rank(facts, "host_time", FUSED)
-    if len(ranking.order) < 2 or facts.device.kind == "cpu":
+    if len(ranking.order) < 2 or ranking.processes < PROCESSES or facts.device.kind == "cpu":
         return ""
     ties = [(a, b) for a, b in combinations(ranking.order, 2) if ranking.pair(a, b).winner is None]
     medians = [facts.variants[name].times["host_time"].median for name in ranking.order]
@@ -190,6 +190,9 @@ def by_hand(facts: RunFacts) -> str:
     ranking = rank(facts)
     chosen = default(facts, ranking)
     if chosen.variant not in ranking.order or "naive" not in ranking.order or ranking.pair(chosen.variant, "naive").winner != chosen.variant:
+        return ""
+    in_a_loop = facts.compare("wall_time", chosen.variant, "naive")
+    if in_a_loop is not None and in_a_loop.winner != "first":  # where the CPU sets the pace nothing is gained
         return ""
     ratio = ranking.ratio("naive", chosen.variant)
     return (f"Where attention is written by hand, call `F.scaled_dot_product_attention(q, k, v, is_causal=True)`: left alone it runs {facts.variants[chosen.variant].title} here, "

@@ -99,3 +99,9 @@ def test_who_writes_attention_by_hand_is_told_what_the_one_call_gives() -> None:
         "and naive attention takes 17.9× its GPU time.")
     assert first.by_hand(variant(facts("h200"), "naive", gpu_time=estimate(59))) == ""
     assert first.by_hand(replace(facts("h200"), probes=Probes())) == ""
+
+
+def test_where_the_cpu_sets_the_pace_nothing_is_gained_by_a_faster_kernel() -> None:
+    """Five times the GPU time, and the same wall time: no advice."""
+    level = variant(variant(facts("h200"), "naive", wall_time=estimate(100)), "sdpa_cudnn", wall_time=estimate(100))
+    assert first.by_hand(level) == ""
