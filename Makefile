@@ -6,6 +6,7 @@ WORKLOAD ?=
 LABEL ?=
 RECORD ?=
 ACCEPT ?=
+WAIT ?=
 BASE ?= origin/main
 HEAD ?=
 DIRS ?=
@@ -14,14 +15,28 @@ ARGS ?=
 PORT ?= 8000
 JOBS ?= 2
 export PYTHON PAGES_PYTHON TORCH_INDEX WHEELHOUSE_PYTHON WHEELHOUSE_PLATFORM
+# By way of the environment, so that the shell does not read what a user typed.
+export DEVICE WORKLOAD LABEL RECORD ACCEPT WAIT BASE HEAD DIRS COUNTERS
+
+KNOWN := DEVICE WORKLOAD LABEL RECORD ACCEPT WAIT BASE HEAD DIRS COUNTERS ARGS PORT JOBS \
+	PYTHON PAGES_PYTHON TORCH_INDEX WHEELHOUSE_PYTHON WHEELHOUSE_PLATFORM SHELL MAKEFLAGS MFLAGS MAKE PAGES CAPTURE ENVIRONMENTS
+UNKNOWN := $(strip $(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(filter-out $(KNOWN) -% .%,$(name)))))
+$(if $(UNKNOWN),$(error $(firstword $(UNKNOWN)) is no variable of this Makefile; `make help` lists them))
+
+# Targets write in one checkout, so -j runs them one after another all the same.
+.NOTPARALLEL:
 
 # Packages and caches that a container put into the environment must not reach the pages (-E).
 # The script says what is wrong with a PYTHON that does not run, so python3 starts it where there is one.
-ENVIRONMENTS := $(if $(shell command -v python3),python3,$(PYTHON)) requirements/environments.py
-PAGES = pages=$$($(ENVIRONMENTS) pages) && "$$pages" -E -m reportgen
+# The semicolon makes make ask a shell: before 4.3 it looks for a program called `command`.
+ENVIRONMENTS := $(if $(shell command -v python3;),python3,$(PYTHON)) requirements/environments.py
+# A command takes the shell's place (exec) and ends when make does, whatever ends make.
+FOLLOW = export REPORTGEN_PARENT=$$PPID && unset PYTHONSAFEPATH && exec
+PAGES = pages=$$($(ENVIRONMENTS) pages) && $(FOLLOW) "$$pages" -E -m reportgen
 CAPTURE = capture=$$($(ENVIRONMENTS) capture)
-CHOICES = $(if $(DEVICE),--device $(DEVICE)) $(if $(WORKLOAD),--workload $(WORKLOAD)) $(if $(LABEL),--label $(LABEL)) \
-	$(if $(filter 0 no,$(RECORD)),--no-record) $(if $(COUNTERS),--counters $(COUNTERS)) $(ARGS)
+YES_OR_NO = $${ACCEPT:+--switch "ACCEPT=$$ACCEPT"} $${WAIT:+--switch "WAIT=$$WAIT"}
+CHOICES = $${DEVICE:+--device "$$DEVICE"} $${WORKLOAD:+--workload "$$WORKLOAD"} $${LABEL:+--label "$$LABEL"} \
+	$${RECORD:+--switch "RECORD=$$RECORD"} $${COUNTERS:+--counters "$$COUNTERS"} $(YES_OR_NO) $(ARGS)
 
 .DEFAULT_GOAL := help
 .PHONY: help report profile noise diff merge render site serve check lint test golden bench lock wheelhouse clean
@@ -31,30 +46,30 @@ help: ## this list
 	@echo
 	@echo 'Variables: DEVICE=cuda|cpu WORKLOAD=preset LABEL=name RECORD=0 COUNTERS=auto|on|off ARGS="--sequence 2048"'
 	@echo 'A workload given by ARGS="--sequence 2048" is the device'"'"'s own (article on a GPU, small on a CPU) but for that.'
-	@echo 'ACCEPT=1 replaces a recorded run without a second pass.'
+	@echo 'ACCEPT=1 replaces a recorded run without a second pass, WAIT=1 waits for another command that is at work here.'
 	@echo 'PYTHON= profiles with that Python (it must have torch); PAGES_PYTHON= makes the pages environment;'
 	@echo 'TORCH_INDEX= an index with CPU builds of torch, for a machine that has no torch; PORT= for serve; JOBS= for test.'
 
 report: ## profile this machine, render, build the site, say what came out
-	@$(CAPTURE) && $(PAGES) report --capture-python "$$capture" $(if $(filter 1 yes,$(ACCEPT)),--accept) $(CHOICES)
+	@$(CAPTURE) && $(PAGES) report --capture-python "$$capture" $(CHOICES)
 
 profile: ## profile this machine and write the run, no pages; on a GPU it replaces the run in its slot without comparing
-	@$(CAPTURE) && "$$capture" -m reportgen profile $(CHOICES)
+	@$(CAPTURE) && $(FOLLOW) "$$capture" -m reportgen profile $(CHOICES)
 
 noise: ## take six whole runs of the same code, and record how far they lie apart
 	@$(CAPTURE) && $(PAGES) noise --capture-python "$$capture" $(CHOICES)
 
 diff: ## what changed in the recorded runs, for a pull request (BASE= a git ref or run, HEAD= a second one)
-	@$(PAGES) diff $(BASE) $(HEAD) $(ARGS)
+	@$(PAGES) diff "$$BASE" $${HEAD:+"$$HEAD"} $(ARGS)
 
 merge: ## take runs made elsewhere into docs/runs, and render once (DIRS="folder …", ACCEPT=1 replaces other runs)
-	@$(PAGES) merge $(if $(filter 1 yes,$(ACCEPT)),--accept) $(DIRS)
+	@$(PAGES) merge --dirs "$$DIRS" $(YES_OR_NO) $(ARGS)
 
 render: ## render docs/ and the README's table from the runs in docs/runs/ (ARGS=--live: build/docs, with the runs in build/ too)
-	@$(PAGES) render $(ARGS)
+	@$(PAGES) render $${WAIT:+--switch "WAIT=$$WAIT"} $(ARGS)
 
 site: ## build site/ from docs/, strictly
-	@$(PAGES) site
+	@$(PAGES) site $${WAIT:+--switch "WAIT=$$WAIT"}
 
 serve: ## show site/ on this machine only, at PORT
 	@$(PAGES) serve --port $(PORT)

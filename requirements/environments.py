@@ -8,6 +8,7 @@ error. Runs on Python 3.8 so that an older one can say what it lacks.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import ctypes
 import hashlib
 import os
@@ -15,14 +16,16 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import NoReturn, Optional, Tuple
+from typing import Iterator, NoReturn, Optional, Tuple
 
 ROOT = Path(__file__).resolve().parent.parent
+LOCKED = ROOT / "build" / "environments.lock"
 LOCK = ROOT / "requirements" / "pages.txt"
 LINT = ROOT / "requirements" / "lint.txt"
 CAPTURE = ROOT / "requirements" / "capture.txt"
 PAGES_PYTHON = (3, 11)
 CAPTURE_PYTHON = (3, 10)
+NEWEST = (3, 14)  # a newer Python has few wheels; one beside it that has them is taken first
 OLDEST_TORCH = (2, 5)
 PIP_WITH_TARGET = (22, 3)  # first pip that has --python
 TEST_TOOLS = ("pytest", "_pytest", "py.py", "pluggy", "iniconfig", "packaging", "pygments")
@@ -82,21 +85,49 @@ def recent(torch: str) -> bool:
 
 
 def first(candidates: Tuple[str, ...], oldest: Tuple[int, int]) -> Optional[Found]:
+    """The first that is neither too old nor newer than what wheels are made for, else the first that is not too old."""
+    newer = None
     for name in candidates:
         found = look(name) if name else None
-        if found and found.version >= oldest:
+        if found and oldest <= found.version <= NEWEST:
             return found
-    return None
+        newer = newer or (found if found and found.version > NEWEST else None)
+    return newer
 
 
 def base(python: Optional[str], oldest: Tuple[int, int], variable: str) -> Found:
     """The Python to make an environment from: the one asked for, the active one, or a newer one beside it."""
     names = tuple(f"python3.{minor}" for minor in (13, 12, 11, 14, 10))
-    found = first((python or "", "python3", *names), oldest)
+    asked = look(python) if python else None  # who asks for a newer one gets it
+    found = asked if asked and asked.version >= oldest else first(("python3", *names), oldest)
     if found is None:
         wanted = ".".join(map(str, oldest))
         stop(f"no Python {wanted} or newer was found", f"install one, or name it: make {variable}=/where/it/is …")
+    if found.version > NEWEST:
+        say(f"Python {found.version[0]}.{found.version[1]} is newer than the wheels are made for, and there is no older one beside it; "
+            f"if the installation fails, install Python {NEWEST[0]}.{NEWEST[1]} or name one: make {variable}=/where/it/is …")
     return found
+
+
+@contextlib.contextmanager
+def alone() -> "Iterator[None]":
+    """One process at a time makes environments in this checkout: `make -j`, or two terminals."""
+    try:
+        import fcntl
+
+        LOCKED.parent.mkdir(exist_ok=True)
+        file = open(LOCKED, "w")
+    except (ImportError, OSError):
+        yield
+        return
+    with file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            say("another make is making an environment; waiting for it")
+            with contextlib.suppress(OSError):  # the file system has no locks
+                fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def clean_environment() -> "dict[str, str]":
@@ -157,17 +188,24 @@ def pages(python: Optional[str], folder: Path, wheelhouse: Path, lock: Optional[
     lock = lock or LOCK
     stamp = hashlib.sha256(lock.read_bytes()).hexdigest()
     if not stamped(folder, stamp):
-        found = base(python, PAGES_PYTHON, "PAGES_PYTHON")
-        command = create(folder, found)
-        tag = f"-cp{found.version[0]}{found.version[1]}-"
-        local = any(tag in file.name for file in wheelhouse.glob("*.whl"))
-        source = ["--no-index", "--find-links", str(wheelhouse)] if local else []
-        say(f"installing the {what} environment from {wheelhouse.name if local else 'the package index'}")
-        if not pip(command, "--quiet", *source, "--require-hashes", "--no-deps", "--only-binary", ":all:", "-r", str(lock)):
-            stop(f"the {what} environment could not be installed",
-                 "see pip's message above; without a network, carry wheelhouse/ here (make wheelhouse on another machine, for this Python)")
-        (folder / ".made-from").write_text(stamp)
+        with alone():
+            if not stamped(folder, stamp):  # the one that was waited for may have made it
+                make_pages(python, folder, wheelhouse, lock, what)
+                (folder / ".made-from").write_text(stamp)
     return str(folder / "bin" / "python")
+
+
+def make_pages(python: Optional[str], folder: Path, wheelhouse: Path, lock: Path, what: str) -> None:
+    found = base(python, PAGES_PYTHON, "PAGES_PYTHON")
+    command = create(folder, found)
+    tag = f"-cp{found.version[0]}{found.version[1]}-"
+    local = any(tag in file.name for file in wheelhouse.glob("*.whl"))
+    source = ["--no-index", "--find-links", str(wheelhouse)] if local else []
+    say(f"installing the {what} environment from {wheelhouse.name if local else 'the package index'}")
+    if not pip(command, "--quiet", *source, "--require-hashes", "--no-deps", "--only-binary", ":all:", "-r", str(lock)):
+        stop(f"the {what} environment could not be installed",
+             "see pip's message above; without a network, carry wheelhouse/ here (make wheelhouse on another machine, for this Python)"
+             + ("" if found.version <= NEWEST else f"; or name an older Python, which has wheels: make PAGES_PYTHON=/where/{NEWEST[0]}.{NEWEST[1]}/is …"))
 
 
 def has_nvidia_driver() -> bool:
@@ -190,9 +228,11 @@ def capture(python: Optional[str], folder: Path, index: Optional[str]) -> str:
         say(f"the active Python's torch {found.torch} is older than 2.5; another one is used")
     stamp = CAPTURE.read_text()
     if not stamped(folder, stamp):
-        command = create(folder, base(None, CAPTURE_PYTHON, "PYTHON"))
-        install_torch(command, index)
-        (folder / ".made-from").write_text(stamp)
+        with alone():
+            if not stamped(folder, stamp):
+                command = create(folder, base(None, CAPTURE_PYTHON, "PYTHON"))
+                install_torch(command, index)
+                (folder / ".made-from").write_text(stamp)
     return str(folder / "bin" / "python")
 
 

@@ -18,6 +18,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, Sequence
 
+from ..company import parents
 from ..run.workload import Workload
 from . import counter_report, libraries, operands
 
@@ -47,6 +48,10 @@ of the tensor pipe do not, they include packed half-precision arithmetic. Not ev
 PLACES = ("/usr/local/cuda/bin/ncu", "/opt/nvidia/nsight-compute/*/ncu", "/usr/local/cuda*/nsight-compute*/ncu")
 LIMIT_SECONDS = 60.0
 ROOT = Path(__file__).resolve().parents[2]
+TRIED = 3
+"""How many of the tools that are installed are tried, where one does not know the GPU or does not start."""
+_ANOTHER_MAY = re.compile("does not know the GPU|could not be started|no table")
+LONGEST_LINE = 200
 GUIDE = "https://developer.nvidia.com/ERR_NVGPUCTRPERM"
 
 Outcome = tuple[dict[str, Any] | None, str | None]
@@ -72,18 +77,23 @@ def measure(
     if mode == "off":
         return None, "turned off; to take counters, leave COUNTERS at auto"
     missing = _why_not_here(device)
-    tool = None if missing else find()
-    if missing or tool is None:
+    tools = () if missing else find()
+    if missing or not tools:
         return None, missing or "Nsight Compute (ncu) was not found; install it with the CUDA toolkit and put it on the PATH"
     target = [python, "-m", "reportgen.capture.counter_target", device, json.dumps(workload.to_json()), *variant_ids]
     metrics = (*METRICS, *tensor_metrics(workload, _tf32_allowed()))
-    result, reason = _attempt(tool, target, metrics, limit_s)
-    if result is None and reason and _UNKNOWN_METRIC.search(reason):
-        result, reason = _attempt(tool, target, METRICS, limit_s)
-    if result is None:
-        return None, reason
-    result["missing"] = [name for name in metrics if name not in result["metrics"]]
-    return {"tool": version(tool), **result}, None
+    first: str | None = None
+    for tool in tools[:TRIED]:
+        result, reason = _attempt(tool, target, metrics, limit_s)
+        if result is None and reason and _UNKNOWN_METRIC.search(reason):
+            result, reason = _attempt(tool, target, METRICS, limit_s)
+        if result is not None:
+            result["missing"] = [name for name in metrics if name not in result["metrics"]]
+            return {"tool": version(tool), **result}, None
+        first = first or reason
+        if not reason or not _ANOTHER_MAY.search(reason):
+            break
+    return None, first
 
 
 def tensor_metrics(workload: Workload, tf32_allowed: bool) -> tuple[str, ...]:
@@ -112,19 +122,21 @@ def _why_not_here(device: str) -> str | None:
     return None
 
 
-def find() -> str | None:
-    """Where `ncu` is: on the PATH, or in one of its usual places."""
+def find() -> tuple[str, ...]:
+    """Where `ncu` is, the one to try first first: on the PATH, then in its usual places, newer ones before older ones."""
     on_path = shutil.which("ncu")
-    if on_path:
-        return on_path
     places = (file for place in PLACES for file in sorted(Path("/").glob(place.lstrip("/")), reverse=True))
-    return next((str(file) for file in places if os.access(file, os.X_OK)), None)
+    found = [*([on_path] if on_path else []), *(str(file) for file in places if os.access(file, os.X_OK))]
+    once: dict[str, str] = {}
+    for file in found:
+        once.setdefault(os.path.realpath(file), file)
+    return tuple(once.values())
 
 
 def version(tool: str) -> str | None:
     """`Nsight Compute 2025.3.1.0`, or `None` where the tool does not say."""
     try:
-        done = subprocess.run([tool, "--version"], capture_output=True, text=True, timeout=10)
+        done = subprocess.run([tool, "--version"], capture_output=True, text=True, errors="replace", timeout=10)
     except (OSError, subprocess.SubprocessError):
         return None
     match = re.search(r"Version\s+([\d.]+)", done.stdout)
@@ -166,7 +178,7 @@ def _run(arguments: list[str], printed: Path, limit_s: float) -> int | None:
                    "TMPDIR": str(printed.parent)}  # the tool's lock file may belong to another user in /tmp
     with open(printed, "wb") as out:
         process = subprocess.Popen(arguments, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, cwd=ROOT, env=environment,
-                                   start_new_session=True)
+                                   start_new_session=True, preexec_fn=parents.killed_with_parent)
         try:
             return process.wait(timeout=limit_s)
         except subprocess.TimeoutExpired:
@@ -192,7 +204,7 @@ _EXPLANATIONS = (
      "Nsight Compute cannot count on this MIG instance; record on a whole GPU"),
     (r"No kernels were profiled",
      "Nsight Compute saw no kernel of an annotated forward; see whether the variants run at all"),
-    (r"(?:GPU|device|chip)[^\n]*(?:not supported|unsupported)|unsupported (?:GPU|device|driver)|driver[^\n]*(?:not supported|incompatible)",
+    (r"not supported (?:on|for|by) (?:this )?(?:GPU|device|chip|driver)|(?:GPU|device|chip)[^\n]*(?:not supported|unsupported)|unsupported (?:GPU|device|driver)|driver[^\n]*(?:not supported|incompatible)",
      "this version of Nsight Compute does not know the GPU or its driver; install the one of the CUDA toolkit in use"),
     (r"No module named|ModuleNotFoundError|Traceback \(most recent call last\)",
      "the forward that was to be counted did not run under Nsight Compute; try `make profile COUNTERS=off`"),
@@ -207,7 +219,11 @@ def explain(said: str, code: int) -> str | None:
     error = re.search(r"^==ERROR==\s*(.+)$", said, re.MULTILINE)
     if error:
         return f"Nsight Compute refused: {error[1].strip().rstrip('.')}"
-    return f"Nsight Compute ended with status {code} and no table; run `ncu --version` to see whether it works" if code else None
+    if not code:
+        return None
+    lines = [line.strip() for line in said.splitlines() if line.strip() and not line.startswith("==PROF==")]
+    words = f"; its last line: {lines[-1][:LONGEST_LINE]}" if lines else ""
+    return f"Nsight Compute ended with status {code} and no table{words}; run `ncu --version` to see whether it works"
 
 
 def _permission() -> str:

@@ -31,6 +31,7 @@ the report; and torch works without NumPy here."""
 PARTING = 10.0
 """Seconds that a child has to end after it has answered; taking a GPU context down takes a while."""
 
+LONGEST_LINE = 200
 KILLED = 10.0
 """Seconds that a killed process has to go; in a driver that hangs it stays."""
 PRELOADED = ["reportgen.company.server", "torch"]
@@ -95,7 +96,9 @@ def run(target: Callable[..., Any], args: tuple[Any, ...] = (), *, at: At | None
             grace = PARTING
             return value
         except ChildFailed as failure:
-            failure.detail = failure.detail or _tail(said)
+            if not failure.detail:
+                failure.detail = _tail(said)
+                failure.reason = _with_last_line(failure.reason, failure.detail)
             raise
         finally:
             ours.close()
@@ -190,6 +193,12 @@ def _tail(file: Path, lines: int = 20) -> str:
         return "\n".join(file.read_text(encoding="utf-8", errors="replace").splitlines()[-lines:])
     except OSError:
         return ""
+
+
+def _with_last_line(reason: str, said: str) -> str:
+    """`the process was killed by SIGABRT; its last line: terminate called …`."""
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    return f"{reason}; its last line: {lines[-1][:LONGEST_LINE]}" if lines else reason
 
 
 def _ignore(*_: Any) -> None:

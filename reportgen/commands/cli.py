@@ -16,7 +16,7 @@ from typing import Any, NoReturn, Sequence
 
 from .. import __version__
 from ..errors import ReportError, Told
-from . import saving, starting
+from . import saving, starting, terminal
 from .interruption import Stages
 from ..company import disk
 from ..run import names
@@ -50,6 +50,7 @@ EPILOG = """examples:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command and returns the exit status: 0, 2 for an error of the user's, 130, 143 or 129 when interrupted."""
+    terminal.prepare()
     with Stages() as stages:
         try:
             return _run(arguments, stages)

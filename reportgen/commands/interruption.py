@@ -61,6 +61,10 @@ class Stages:
         self._came, self._number = now, number
         raise KeyboardInterrupt
 
+    def ended(self) -> None:
+        """The signal that came was the command's normal end."""
+        self._came = None
+
     def at(self, message: str | None) -> None:
         """A stage begins. Raises KeyboardInterrupt, with the former message, if one was dropped."""
         self.check()

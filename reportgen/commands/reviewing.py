@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import sys
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Callable, Mapping, Sequence
+from typing import Any
 
 from ..errors import ReportError
+from ..run.layout import Layout
 from . import starting
 from .interruption import Stages
-from ..run.layout import Layout
 
 GATE_NAMES = ("verdict", "structure", "slower")
 _HELP = """Compares recorded runs: what a reviewer of regenerated pages must look at, in Markdown.
@@ -51,19 +53,37 @@ def register(commands: Any) -> None:
     diff.set_defaults(command=_diff)
 
     merge = commands.add_parser("merge", help="take runs made elsewhere into docs/runs, and render once")
-    merge.add_argument("sources", metavar="DIR", nargs="+", type=Path, help="a run's folder, or a folder with several runs in it")
+    merge.add_argument("sources", metavar="DIR", nargs="*", type=Path, help="a run's folder, or a folder with several runs in it")
+    merge.add_argument("--dirs", default="", help=argparse.SUPPRESS)  # make's DIRS: several in one text
     merge.add_argument("--accept", action="store_true", help="let an incoming run replace a different one of its slot")
     starting.register(merge)
     merge.set_defaults(command=_merge, makes_pages=True, writes="merge")
 
 
+def named_folders(text: str) -> list[Path]:
+    """The folders in make's DIRS: one whose name may hold blanks, or several as a shell would read them.
+
+    Raises:
+        ReportError: a quotation mark is missing.
+    """
+    if Path(text).is_dir():
+        return [Path(text)]
+    try:
+        return [Path(one) for one in shlex.split(text)]
+    except ValueError as error:
+        raise ReportError(f"DIRS={text}: {error}", cure="quote each folder that has a blank in its name") from None
+
+
 def _merge(chosen: argparse.Namespace, layout: Layout, stages: Stages) -> int:
     """Says for each run what became of it; renders once if anything is new."""
-    from ..review import merge
     from ..pages import publish
+    from ..review import merge
 
     said = {"new": "new", "same": "recorded here already", "other": "replaced the recorded run"}
     stages.at("nothing was merged")
+    sources = [*chosen.sources, *(named_folders(chosen.dirs) if chosen.dirs else [])]
+    if not sources:
+        raise ReportError("no folder is named", cure='name the runs: make merge DIRS="folder …"')
     writing: list[bool] = []
 
     def pages(incoming: Sequence[merge.Incoming]) -> Callable[[], None]:
@@ -76,7 +96,7 @@ def _merge(chosen: argparse.Namespace, layout: Layout, stages: Stages) -> int:
         return write
 
     try:
-        incoming = merge.merge(chosen.sources, layout.recorded, chosen.accept, pages)
+        incoming = merge.merge(sources, layout.recorded, chosen.accept, pages)
     except (ReportError, OSError) as error:
         if writing and not _as_they_were(layout):
             stages.at("nothing was merged, and some pages are half written; `make render` writes them anew")

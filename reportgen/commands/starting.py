@@ -6,8 +6,10 @@ import argparse
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from ..company import belongings, lock, parents
+from ..errors import ReportError
 from ..run import swap
 from ..run.layout import Layout
 
@@ -15,9 +17,28 @@ WRITES = {"report": "make report", "noise": "make noise", "profile": "make profi
 """The commands that one checkout has one of at a time, as the user calls them."""
 
 
+YES, NO = ("1", "yes", "true", "on", "y"), ("0", "no", "false", "off", "n")
+SWITCHES = {"ACCEPT": ("accept", True), "RECORD": ("no_record", False), "WAIT": ("wait", True)}
+"""A variable of make's → the option that it sets, and the word that sets it."""
+
+
 def register(command: argparse.ArgumentParser) -> None:
-    """The option of a command in `WRITES`."""
+    """The options of a command in `WRITES`."""
     command.add_argument("--wait", action="store_true", help="wait for another command that is at work in this checkout, instead of ending")
+    command.add_argument("--switch", action=_Switch, help=argparse.SUPPRESS)
+
+
+class _Switch(argparse.Action):
+    """`--switch RECORD=false`: a variable of make's, in whatever word for yes or no; one that means neither is refused."""
+
+    def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option_string: str | None = None) -> None:
+        variable, _, word = str(values).partition("=")
+        option, meaning = SWITCHES[variable]
+        said = word.strip().lower()
+        if said not in (*YES, *NO):
+            raise ReportError(f"{variable}={word} is neither yes nor no", cure=f"give {variable}=1 or {variable}=0, or leave it out")
+        if (said in YES) == meaning:
+            setattr(namespace, option, True)
 
 
 @contextmanager

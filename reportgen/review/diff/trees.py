@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import io
+import os
+import re
 import subprocess
 import tarfile
 import tempfile
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 from typing import Iterator, Mapping
 
 from ... import run as run_room
@@ -100,17 +103,42 @@ def _unpack(packed: bytes, folder: Path) -> None:
 
 
 def _parting(ref: str, root: Path) -> str:
-    found = subprocess.run(["git", "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}"], cwd=root, capture_output=True)
+    found = _asked(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
     if found.returncode:
-        raise ReportError(f"{ref!r} is neither a run, nor a folder of runs, nor a commit of this repository",
-                          cure="give a run's folder or slot, or a branch, tag or commit (`git fetch` may be needed first)")
+        _refuse(ref, found)
     commit = found.stdout.decode().strip()
-    parted = subprocess.run(["git", "merge-base", commit, "HEAD"], cwd=root, capture_output=True)
-    return parted.stdout.decode().strip() if parted.returncode == 0 else commit
+    parted = _asked(root, "merge-base", commit, "HEAD")
+    if parted.returncode == 0:
+        return parted.stdout.decode().strip()
+    if _asked(root, "rev-parse", "--is-shallow-repository").stdout.strip() == b"true":
+        raise ReportError(f"this clone is shallow and does not go back to where {ref!r} and HEAD parted", cure="fetch the rest: git fetch --unshallow")
+    return commit
+
+
+def _refuse(ref: str, asked: subprocess.CompletedProcess[bytes]) -> NoReturn:
+    """Why git has no such commit, in its own words where it has any: another owner's checkout, no checkout at all."""
+    said = asked.stderr.decode(errors="replace").strip()
+    command = re.search(r"^\s*(git config .*safe\.directory .*)$", said, re.M)
+    if command:
+        raise ReportError(f"{ref!r} cannot be looked up; git says: {said.splitlines()[0].removeprefix('fatal: ')}", cure=f"tell git that the checkout is yours: {command[1]}")
+    if "not a git repository" in said:
+        raise ReportError(f"{ref!r} is no run and no folder of runs, and this is no git checkout that could have it as a commit",
+                          cure="give two runs, or two folders of runs: make diff BASE=… HEAD=…")
+    if said:
+        raise ReportError(f"{ref!r} cannot be looked up; git says: {said.splitlines()[-1].removeprefix('fatal: ')}", cure="mend what git says")
+    raise ReportError(f"{ref!r} is neither a run, nor a folder of runs, nor a commit of this repository",
+                      cure="give a run's folder or slot, or a branch, tag or commit (`git fetch` may be needed first)")
+
+
+def _asked(root: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+    try:
+        return subprocess.run(["git", *arguments], cwd=root, capture_output=True, env={**os.environ, "LC_ALL": "C"}, check=False)
+    except FileNotFoundError:
+        raise ReportError("git is not installed, and only it knows the runs of a commit", cure="install git, or give two runs or folders of runs") from None
 
 
 def _git(root: Path, *arguments: str) -> bytes:
-    done = subprocess.run(["git", *arguments], cwd=root, capture_output=True)
+    done = _asked(root, *arguments)
     if done.returncode:
         raise ReportError(f"git {arguments[0]} failed: {done.stderr.decode(errors='replace').strip()}", cure="run it in a checkout of the report's repository")
     return done.stdout
