@@ -184,6 +184,9 @@ class TestTool:
         ("==WARNING== No kernels were profiled.", "no kernel"),
         ("==ERROR== The application returned an error: frobnication", "frobnication"),
         ("Traceback (most recent call last): ModuleNotFoundError: No module named 'torch'", "COUNTERS=off"),
+        ("==ERROR== Profiling is not supported on device 0 as it uses the Blackwell GPU architecture", "does not know the GPU or its driver"),
+        ("ncu: libc.so.6: version `GLIBC_2.34' not found\n==PROF== Disconnected",
+         "ended with status 3 and no table; its last line: ncu: libc.so.6: version `GLIBC_2.34' not found; run `ncu --version`"),
         ("", "status 3"),
     ])  # fmt: skip
     def test_each_refusal_has_its_reason(self, stand_in, printed: str, expected: str) -> None:
@@ -215,6 +218,26 @@ class TestTool:
         found, reason = measure()
         assert reason is None
         assert found["missing"] == [BF16]
+
+    @pytest.mark.parametrize("first", ["print('==ERROR== Profiling is not supported on device 0'); sys.exit(1)", "os.kill(os.getpid(), 11)"])
+    def test_where_the_first_tool_does_not_know_the_gpu_or_breaks_the_next_one_is_tried(self, stand_in, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: str) -> None:
+        newer = tmp_path / "toolkit" / "ncu"
+        newer.parent.mkdir()
+        stand_in(f"log.write_text(pathlib.Path({str(H200)!r}).read_text())").rename(newer)
+        stand_in(first)
+        monkeypatch.setattr(counters, "PLACES", (str(tmp_path / "*" / "ncu"),))
+        assert counters.find() == (str(tmp_path / "bin" / "ncu"), str(newer))
+        found, reason = measure()
+        assert reason is None and len(found["variants"]) == 6
+
+    def test_a_permission_is_the_same_for_every_tool_so_no_other_is_tried(self, stand_in, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        newer = tmp_path / "toolkit" / "ncu"
+        newer.parent.mkdir()
+        stand_in("pathlib.Path(sys.argv[0]).with_name('ran').touch()").rename(newer)
+        stand_in("print('==ERROR== ERR_NVGPUCTRPERM'); sys.exit(1)")
+        monkeypatch.setattr(counters, "PLACES", (str(tmp_path / "*" / "ncu"),))
+        assert "ERR_NVGPUCTRPERM" in measure()[1]
+        assert not (newer.parent / "ran").exists()
 
     def test_no_tool_is_a_reason(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         monkeypatch.setenv("PATH", str(tmp_path))

@@ -12,6 +12,8 @@ import subprocess
 import sys
 import textwrap
 import time
+import urllib.error
+import urllib.request
 import weakref
 from pathlib import Path
 
@@ -176,6 +178,68 @@ def test_serve_without_a_site_says_how_to_make_one(tmp_path, monkeypatch, capsys
     monkeypatch.setattr(cli, "ROOT", tmp_path)
     assert cli.main(["serve"]) == 2
     assert capsys.readouterr().err == "error: there is no site yet\n  what to do: make report, or make site\n"
+
+
+@pytest.fixture
+def served(tmp_path):
+    """`serve` in a folder of its own: the process, and a request that gives status and text."""
+    site = tmp_path / "site"
+    site.mkdir()
+    (site / "index.html").write_text("the front page")
+    (site / "404.html").write_text("the site's own words, — too")
+    script = f"import sys; from pathlib import Path; from reportgen.commands import cli; cli.ROOT = Path({str(tmp_path)!r}); sys.exit(cli.main(['serve', '--port', '0']))"
+    child = subprocess.Popen([sys.executable, "-c", script], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+                             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
+    address = child.stdout.readline().split()[0]
+
+    def request(path):
+        try:
+            with urllib.request.urlopen(f"{address}{path}") as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
+
+    yield child, request
+    child.kill()
+
+
+def test_serve_answers_a_missing_page_with_the_sites_own_and_says_nothing_of_requests(served):
+    child, request = served
+    assert request("index.html") == (200, "the front page")
+    assert request("no/such/page.html") == (404, "the site's own words, — too")
+    child.send_signal(signal.SIGINT)
+    out, err = child.communicate(timeout=20)
+    assert (child.returncode, out, err) == (0, "\nended\n", "")
+
+
+@pytest.mark.parametrize(("encoding", "line"), [
+    ("utf-8", "  µ × — … → 中"), ("ascii", "  u x - ... -> ?"), ("iso-8859-9", "  µ × - ... -> ?"), ("euc_jp", "  u × - … → 中"),
+])
+def test_a_terminal_without_a_sign_gets_a_plainer_one(encoding, line):
+    script = "from reportgen.commands import terminal; terminal.prepare(); print('  µ × — … → 中')"
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, env={**os.environ, "PYTHONIOENCODING": f"{encoding}:strict"})
+    assert done.stderr == b"" and done.stdout.decode(encoding).rstrip("\n") == line
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "iso-8859-1", "euc_jp", "iso-8859-9", "koi8-r"])
+def test_a_summary_is_printed_whole_in_every_locales_encoding(encoding):
+    done = run_cli("facts", "nvidia-h200/article", env={**os.environ, "PYTHONIOENCODING": encoding}, encoding=encoding)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert re.search(r"31 claims", done.stdout)
+
+
+@pytest.mark.parametrize("locale", [{"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}, {"LC_ALL": "C.UTF-8"}, {"LC_ALL": "tr_TR.UTF-8"}, {"LC_ALL": "POSIX"}, {"LC_ALL": "no_SUCH"}])
+def test_a_summary_is_printed_whole_in_every_locale(locale):
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("LC_", "LANG", "PYTHON"))}
+    done = subprocess.run([sys.executable, "-m", "reportgen", "facts", "nvidia-h200/article"], cwd=ROOT, capture_output=True, env={**environment, **locale})
+    assert (done.returncode, done.stderr) == (0, b"") and b"31 claims" in done.stdout
+
+
+def test_a_folder_whose_name_the_locale_cannot_write_comes_back_byte_for_byte(tmp_path):
+    folder = tmp_path / os.fsdecode(b"caf\xe9-\xc3\xbc")
+    script = f"import os; from pathlib import Path; from reportgen.commands import saving, terminal; terminal.prepare(); saving.print_folder(Path(os.fsdecode({os.fsencode(folder)!r})))"
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, check=True, env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    assert Path(os.fsdecode(done.stdout.strip())) == folder
 
 
 def test_ctrl_c_while_profiling_ends_with_130_after_the_child_has_cleaned_up(tmp_path):

@@ -160,6 +160,64 @@ def test_a_wheelhouse_is_used_where_it_has_wheels_for_this_python(only, tmp_path
     assert ("--no-index" in install) is used
 
 
+def test_a_python_with_wheels_beside_a_newer_one_is_taken(only, tmp_path, nothing_installed):
+    fake(only, "python3", "3.15")
+    fake(only, "python3.12", "3.12")
+    environments.pages(None, tmp_path / ".venv", tmp_path)
+    assert nothing_installed[0] == ("create", ".venv", (3, 12))
+
+
+def test_a_newer_python_that_stands_alone_is_taken_and_told(tmp_path, monkeypatch, nothing_installed, capsys):
+    monkeypatch.setattr(environments, "look", lambda name: environments.Found(name, (3, 15), None) if name == "python3" else None)
+    environments.pages(None, tmp_path / ".venv", tmp_path)
+    assert nothing_installed[0] == ("create", ".venv", (3, 15))
+    assert capsys.readouterr().err.splitlines()[0] == ("Python 3.15 is newer than the wheels are made for, and there is no older one beside it; if the installation "
+                                                       "fails, install Python 3.14 or name one: make PAGES_PYTHON=/where/it/is …")
+
+
+def test_a_newer_python_that_was_asked_for_is_taken(only, tmp_path, nothing_installed):
+    fake(only, "python3", "3.12")
+    environments.pages(fake(only, "mine", "3.15"), tmp_path / ".venv", tmp_path)
+    assert nothing_installed[0] == ("create", ".venv", (3, 15))
+
+
+def test_the_cure_of_a_failed_installation_under_a_newer_python_names_the_variable(tmp_path, monkeypatch, nothing_installed, capsys):
+    monkeypatch.setattr(environments, "look", lambda name: environments.Found(name, (3, 15), None) if name == "python3" else None)
+    monkeypatch.setattr(environments, "pip", lambda *given: False)
+    with pytest.raises(SystemExit):
+        environments.pages(None, tmp_path / ".venv", tmp_path)
+    assert capsys.readouterr().err.splitlines()[-1].endswith("; or name an older Python, which has wheels: make PAGES_PYTHON=/where/3.14/is …")
+
+
+MAKER = """
+import importlib.util, sys, time
+from pathlib import Path
+spec = importlib.util.spec_from_file_location("environments", sys.argv[1])
+environments = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(environments)
+environments.LOCKED = Path(sys.argv[2]) / "lock"
+folder = Path(sys.argv[2]) / ".venv"
+
+def make(*given):
+    print("making", flush=True)
+    time.sleep(0.5)
+    (folder / "bin").mkdir(parents=True)
+    (folder / "bin" / "python").touch()
+
+environments.make_pages = make
+print(environments.pages(None, folder, folder))
+"""
+
+
+def test_two_makes_at_once_make_one_environment(tmp_path):
+    both = [subprocess.Popen([sys.executable, "-c", MAKER, str(ROOT / "requirements" / "environments.py"), str(tmp_path)],
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(2)]
+    said = [maker.communicate(timeout=30) for maker in both]
+    python = f"{tmp_path}/.venv/bin/python"
+    assert sorted(out.split() for out, _ in said) == [[python], ["making", python]]
+    assert sorted(err for _, err in said) == ["", "another make is making an environment; waiting for it\n"]
+
+
 def test_a_containers_constraints_do_not_reach_pip(monkeypatch):
     for name in ("PIP_CONSTRAINT", "PIP_TARGET", "PYTHONPATH"):
         monkeypatch.setenv(name, "/x")

@@ -253,6 +253,52 @@ def test_what_is_no_run_and_no_commit_is_an_error_with_a_cure(checkout):
         run_diff(checkout, "nowhere", capsys=None)
 
 
+def refused(root, ref):
+    from reportgen.errors import ReportError
+
+    with pytest.raises(ReportError) as caught:
+        run_diff(root, ref, capsys=None)
+    return str(caught.value).splitlines()
+
+
+def test_another_owners_checkout_is_told_in_gits_own_words_with_gits_cure(checkout, tmp_path, monkeypatch):
+    said = ["fatal: detected dubious ownership in repository at 'the folder'", "To add an exception for this directory, call:", "",
+            "\tgit config --global --add safe.directory 'the folder'"]
+    stand_in = tmp_path / "bin" / "git"
+    stand_in.parent.mkdir()
+    stand_in.write_text("#!/bin/sh\ncat >&2 <<'END'\n" + "\n".join(said) + "\nEND\nexit 128\n")
+    stand_in.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{stand_in.parent}:/usr/bin:/bin")
+    assert refused(checkout, "main") == ["'main' cannot be looked up; git says: detected dubious ownership in repository at 'the folder'",
+                                         "  what to do: tell git that the checkout is yours: git config --global --add safe.directory 'the folder'"]
+
+
+def test_an_unpacked_archive_is_no_checkout(tmp_path, monkeypatch):
+    record(tmp_path / "docs" / "runs")
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    assert refused(tmp_path, "origin/main") == ["'origin/main' is no run and no folder of runs, and this is no git checkout that could have it as a commit",
+                                                "  what to do: give two runs, or two folders of runs: make diff BASE=… HEAD=…"]
+
+
+def test_without_git_that_is_said(checkout, monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert refused(checkout, "main") == ["git is not installed, and only it knows the runs of a commit", "  what to do: install git, or give two runs or folders of runs"]
+
+
+def test_a_shallow_clone_that_does_not_know_where_the_branches_parted_says_how_to_fetch_the_rest(checkout, tmp_path):
+    (checkout / "more").write_text("x")
+    git(checkout, "checkout", "-qb", "mine")
+    git(checkout, "add", ".")
+    git(checkout, "commit", "-qm", "mine")
+    git(checkout, "checkout", "-q", "main")
+    (checkout / "other").write_text("x")
+    git(checkout, "add", ".")
+    git(checkout, "commit", "-qm", "theirs")
+    git(tmp_path, "clone", "-q", "--depth", "1", "--no-single-branch", "-b", "mine", checkout.as_uri(), "shallow")
+    assert refused(tmp_path / "shallow", "origin/main") == ["this clone is shallow and does not go back to where 'origin/main' and HEAD parted",
+                                                            "  what to do: fetch the rest: git fetch --unshallow"]
+
+
 def test_two_runs_are_compared_whatever_their_slots(checkout, tmp_path, capsys):
     record(checkout / "docs" / "runs", label="tf32", settings={"cudnn_allow_tf32": False})
     status, text, _ = run_diff(checkout, "nvidia-h200/article", "nvidia-h200/article+tf32", capsys=capsys)
