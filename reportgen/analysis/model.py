@@ -17,6 +17,8 @@ from ..trace import Integrity, TraceLoss
 from .states import Lost, State
 
 FUSED = ("sdpa_efficient", "sdpa_flash", "sdpa_cudnn")
+BY_GPU_CLOCK = ("gpu_time", "gpu_time_cold", "wall_time")
+"""What the GPU's clock has a part in."""
 
 
 @dataclass(frozen=True)
@@ -262,10 +264,11 @@ class RunFacts:
         """The margin below which two variants are called equal in `gpu_time`, `wall_time`, `host_time`, …
 
         How far their ratio moves between whole runs, since inside a run only ratios are compared: a
-        slow processor slows all variants of a run, which the quantity's own floor has in it.
+        slow processor slows all variants of a run, which the quantity's own floor has in it. The clocks of
+        the GPU move only what the GPU is a part of.
         """
         pair = f"{quantity} {'/'.join(sorted((first, second)))}"
-        return self.floors.get(pair, self.floors.get(quantity, self.floor))
+        return self.floors.get(pair, self.floors.get(quantity, self.floor if quantity in BY_GPU_CLOCK else 0.0))
 
     def compare(self, quantity: str, first: str, second: str) -> Comparison | None:
         """Which of two variants needs less of a quantity, beyond the floor of their pair.

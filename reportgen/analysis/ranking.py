@@ -16,7 +16,7 @@ from ..numbers.quantities import QUANTITIES, Quantity
 from ..numbers.statistics import MINIMUM_EFFECT, PROCESSES, Estimate
 from variants import SIX
 
-from .model import RunFacts, VariantFacts
+from .model import FUSED, RunFacts, VariantFacts
 from .states import State
 
 TIMER_AGREEMENT = 0.05
@@ -171,6 +171,13 @@ def rank(facts: RunFacts, quantity: str | None = None, names: Sequence[str] = SI
     processes = min((len(v.times[row.name].samples) for v in timed), default=0)
     standing = _standing(order, leaders, rivals, pairs, processes)
     return Ranking(row, standing, order, leaders, rivals, {state: ids for state, ids in out.items() if ids}, timers, pairs, processes)
+
+
+def faster(facts: RunFacts, than: str, names: Sequence[str] = FUSED) -> tuple[str, ...]:
+    """Those of `names` whose result is right and which need less of the deciding time than `than`, beyond noise; the quickest first."""
+    ranking = rank(facts, names=(than, *names))
+    place = ranking.place(than) if than in ranking.order else None
+    return tuple(name for name in ranking.order if place and name in place.faster)
 
 
 def _median(variant: VariantFacts, quantity: str) -> float:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from itertools import combinations
 
-from ..analysis import FUSED, SIX, RunFacts, VariantFacts, published
-from ..numbers.statistics import Estimate, compare
+from ..analysis import FUSED, RunFacts, VariantFacts, published
+from ..analysis.ranking import Ranking, Standing, rank
+from ..numbers.statistics import PROCESSES, Estimate
 from ..questions import needs
 from ..questions.bar_charts import time_bars
-from ..questions.model import Advice, Because, Case, Decision, Evidence, Finding, claim, decide
-from ..questions.needs import unmet
+from ..questions.model import Advice, Because, Case, Decision, Evidence, Finding, claim, decide, not_measurable
+from ..questions.needs import compared, too_few, unmet
+from ..questions.ranked import disagreement, interval, ranges_said, times_said, titles_said
 from ..questions.shared import OTHER_SHAPE, other_workload, software
 from ..saying.tables import Table, columns
-from ..saying.units import Count, Percent, Ratio, Seconds, extent, listed
-from .rankings import interval, measured, order, ranges, said, standing, time_of
+from ..saying.units import Count, Percent, Ratio, Seconds, extent, listed, verb
 
 CUDNN = "sdpa_cudnn"
 _SHOWN = (
@@ -22,65 +23,89 @@ _SHOWN = (
     Because("first_alone", "Where each of them ran before all other variants of its process, it takes: {first_alone}."),
     Because("new_shape", "At a shape not seen before, the first call takes: {new_shape}."),
 )
-_HOST = (Because("host_floor", "Host time varies between runs: whole runs of the same code lie up to {host_floor} apart here. The ratios of the three inside a run moved by up to {ratio_floor}, and only differences beyond that of their own pair count."),
+_HOST = (Because("host_floor", "Host time varies between runs: whole runs of the same code lie up to {host_floor} apart here{ratios}."),
          Because("no_host_floor", "Host time varies between runs, and this run does not know by how much: its own processes alone decide."))
 _COST_CAVEATS = (*_HOST, Because("first", "A first call depends on the order: the variants share processes, and what several of them need is loaded by the one that comes first."), OTHER_SHAPE)
-_ADVICE = (Advice("Pay the first call before it matters: warm each shape up once per thread at start-up, and keep the number of shapes "
-    "small.",
-    "Where the CPU is what you wait for, capture the forward in a CUDA graph: one launch of the graph is then all that is "
-    "left to pay for."),)
+_GRAPH = "Where the CPU is what you wait for, capture the forward in a CUDA graph: one launch of the graph is then all that is left to pay for."
+_ADVICE = (
+    Advice("Pay the first call before it matters: warm each shape up once per thread at start-up, and keep the number of shapes small.", _GRAPH,
+           needs="dear_shapes", more_needs="graphs"),
+    Advice("Pay the first call before it matters: warm up once at start-up.", _GRAPH, needs="dear_start", more_needs="graphs"),
+)
 
 COST_CASES: dict[str, Case] = {
-    
     "costs-most": Case(
         "holds",
         "cuDNN costs the most CPU time of the three in the steady state, with {software}: {times} per call.",
         because=_SHOWN, caveats=_COST_CAVEATS, advice=_ADVICE),
     "another-costs-more": Case(
         "differs",
-        "cuDNN does not cost the most CPU time in the steady state, with {software}: {dearer} costs more ({times} per call).",
+        "cuDNN does not cost the most CPU time in the steady state, with {software}: {dearer} {costs} more ({times} per call).",
         because=_SHOWN, caveats=_COST_CAVEATS, advice=_ADVICE),
     "tie": Case(
         "within noise",
         "Which of the three costs the most CPU time in the steady state cannot be told apart, with {software}: cuDNN ties with {ties} ({times} per call).",
         because=_SHOWN, caveats=_COST_CAVEATS, advice=_ADVICE),
+    "unsteady": Case(
+        "within noise",
+        "Which of the three costs the most CPU time in the steady state cannot be told, with {software}: the processes disagree by up to {apart} about {about} ({times} per call).",
+        because=_SHOWN, caveats=_COST_CAVEATS, advice=_ADVICE),
 }
 
 
 def cost_rule(facts: RunFacts) -> Decision:
-    by_cost = tuple(reversed(order(facts, FUSED, "host_time")))
-    place = standing(facts, CUDNN, FUSED, "host_time")
-    args = {"times": said(by_cost, "host_time"), "dearer": listed([variant.title for variant in place.slower]),
-            "ties": listed([variant.title for variant in place.ties]), "software": software(facts, "torch", "cudnn"),
-            "other_workload": other_workload(facts), **host_noise(facts), **_beside(facts, by_cost)}
+    ranking = rank(facts, "host_time", FUSED)
+    place, by_cost = ranking.place(CUDNN), tuple(reversed(ranking.order))
+    args = {"times": times_said(facts, ranking, by_cost, brackets=False), "dearer": titles_said(facts, place.slower), "costs": verb(place.slower, "costs", "cost"),
+            "ties": titles_said(facts, place.ties), "software": software(facts, "torch", "cudnn"),
+            "other_workload": other_workload(facts), **host_noise(facts), **_beside(facts, by_cost), **_first_calls(facts)}
     if place.slower:
         return decide("another-costs-more", **args)
-    return decide("tie" if place.ties else "costs-most", **args)
+    if place.ties:
+        apart = disagreement([ranking.pair(CUDNN, name) for name in place.ties])
+        return decide("unsteady" if apart else "tie", **args, apart=apart, about=listed(["cuDNN", *(facts.variants[name].title for name in place.ties)]))
+    return decide("costs-most", **args)
 
 
-def _beside(facts: RunFacts, by_cost: tuple[VariantFacts, ...]) -> dict[str, object]:
+DEAR = 10
+"""From so many times the steady state on, in every process, a first call is worth warming up for."""
+
+
+def _first_calls(facts: RunFacts) -> dict[str, object]:
+    """Whether first calls are dear here, at a new shape too, and whether graphs were captured of all three."""
+    three = [facts.variants[name] for name in FUSED]
+    shapes, start = (any(_dear(variant, quantity) for variant in three) for quantity in ("first_call_new_shape", "first_call"))
+    return {"dear_shapes": shapes, "dear_start": start and not shapes, "graphs": all(variant.timer == "cuda-graph" for variant in three)}
+
+
+def _dear(variant: VariantFacts, quantity: str) -> bool:
+    first, steady = variant.time(quantity), variant.host_time
+    return bool(first and steady and first.low >= DEAR * steady.high)
+
+
+def _beside(facts: RunFacts, by_cost: tuple[str, ...]) -> dict[str, object]:
     """Profiled times, first calls: shown beside the verdict, never deciding it."""
     args: dict[str, object] = {}
     for name, quantity in (("profiled", "profiled_host_time"), ("first", "first_call"), ("new_shape", "first_call_new_shape")):
-        ranked = tuple(reversed(order(facts, FUSED, quantity)))
-        args[name] = ranges(ranked, quantity) if len(ranked) == len(FUSED) else None
+        ranked = tuple(reversed(rank(facts, quantity, FUSED).order))
+        args[name] = ranges_said(facts, quantity, ranked) if len(ranked) == len(FUSED) else None
         if quantity == "profiled_host_time" and ranked:
             args["profiled_order"] = _profiled_order(facts, ranked)
-    alone = [(variant.title, variant.first_call_alone) for variant in by_cost if variant.first_call_alone is not None]
-    args["first_alone"] = listed([f"{title} {_extent(time)}" for title, time in alone]) if len(alone) == len(FUSED) else None
+    alone = all(facts.variants[name].first_call_alone for name in by_cost)
+    args["first_alone"] = ranges_said(facts, "first_call_alone", by_cost) if alone else None
     return args
 
 
-def _profiled_order(facts: RunFacts, ranked: tuple[VariantFacts, ...]) -> str:
+def _profiled_order(facts: RunFacts, ranked: tuple[str, ...]) -> str:
     """How the order under the profiler, dearest first, stands to the unprofiled one. Forwards of one process allow no test: only disjoint ranges are an order."""
     unlike, alike, agreeing = [], [], 0
-    for dear, cheap in combinations(ranked, 2):
-        if dear.profiled_host_time.low <= cheap.profiled_host_time.high:  # type: ignore[union-attr]
+    for dear, cheap in combinations([facts.variants[name] for name in ranked], 2):
+        if dear.times["profiled_host_time"].low <= cheap.times["profiled_host_time"].high:
             alike.append(f"{dear.title} from {cheap.title}")
             continue
-        winner = compare(cheap.host_time, dear.host_time, facts.floor_of("host_time", cheap.id, dear.id)).winner  # type: ignore[arg-type]
-        agreeing += winner == "first"
-        if winner == "second":
+        found = facts.compare("host_time", cheap.id, dear.id)
+        agreeing += found is not None and found.winner == "first"
+        if found is not None and found.winner == "second":
             unlike.append(f"{dear.title} above {cheap.title}")
     if not unlike and not alike:
         return ", the same order" if agreeing == len(ranked) * (len(ranked) - 1) // 2 else ""
@@ -88,14 +113,18 @@ def _profiled_order(facts: RunFacts, ranked: tuple[VariantFacts, ...]) -> str:
 
 
 def host_noise(facts: RunFacts) -> dict[str, object]:
-    """The same-code floor of host time where this device has one."""
+    """The same-code floor of host time where this device has one, and how far the ratios of the three moved where that was taken."""
     floor = facts.floors.get("host_time")
-    ratio = max((facts.floor_of("host_time", *pair) for pair in combinations(FUSED, 2)), default=0.0)
-    return {"host_floor": Percent(round(100 * floor, 1)) if floor else None, "ratio_floor": Percent(round(100 * ratio, 1)), "no_host_floor": not floor}
+    moved = [facts.floors[key] for pair in combinations(sorted(FUSED), 2) if (key := f"host_time {'/'.join(pair)}") in facts.floors]
+    ratios = f". The ratios of the three inside a run moved by up to {_tenths(max(moved))}, and only differences beyond that of their own pair count" if moved else ""
+    return {"host_floor": _tenths(floor) if floor else None, "ratios": ratios, "no_host_floor": not floor}
+
+
+def _tenths(share: float) -> Percent:
+    return Percent(round(100 * share, 1))
 
 
 FEWER_CASES: dict[str, Case] = {
-    
     "fewer-and-dearer": Case(
         "holds",
         "Fewer ops do not mean less CPU work, with {software}: {pairs}.",
@@ -112,66 +141,92 @@ FEWER_CASES: dict[str, Case] = {
         "within noise",
         "No two fused backends with different numbers of ops differ in CPU time beyond this run's noise, with {software}: {ties}.",
         caveats=(*_HOST, OTHER_SHAPE),
-        advice=(Advice("Choose by GPU time here: the CPU costs of the fused backends are too close to tell apart."),)),
+        advice=(Advice("Choose by GPU time here: the CPU costs of the fused backends are too close to tell apart.", needs="by_gpu_time"),)),
+    "equal-counts": not_measurable("the fused backends dispatch the same number of ops each here, so none has fewer."),
+    "unsteady": Case(
+        "within noise",
+        "Whether fewer ops mean less CPU work cannot be told, with {software}: the processes disagree by up to {apart} about two fused backends ({ties}).",
+        caveats=(*_HOST, OTHER_SHAPE)),
 }
 
 
 def fewer_rule(facts: RunFacts) -> Decision:
-    ran = [variant for variant in measured(facts, FUSED, "host_time") if variant.op_count is not None]
-    dearer, agreeing, ties = _pairs(facts, ran)
-    args = {"pairs": "; ".join(dearer), "agreeing": "; ".join(agreeing), "ties": "; ".join(ties), "software": software(facts, "torch", "cudnn"),
+    ranking = rank(facts, "host_time", FUSED)
+    dearer, agreeing, ties = _pairs(facts, ranking)
+    args = {"pairs": _bills(dearer), "agreeing": _bills(agreeing), "ties": _bills(ties), "software": software(facts, "torch", "cudnn"),
             "other_workload": other_workload(facts), **host_noise(facts)}
     if dearer:
         return decide("fewer-and-dearer", **args)
     # a pair that was not seen could still have shown it
-    blocked = unmet(facts, needs.timed("host_time", *reversed(FUSED)), needs.ops(*FUSED))
+    blocked = unmet(facts, needs.timed("host_time", *reversed(FUSED)), needs.ops(*FUSED)) or (too_few(ranking.processes) if ranking.processes < PROCESSES else None)
     if blocked:
         return blocked
-    return decide("agree" if agreeing else "tie", **args)
+    if not (agreeing or ties):
+        return decide("equal-counts")
+    if agreeing:
+        return decide("agree", **args)
+    apart = disagreement([ranking.pair(few.id, many.id) for few, many in ties])
+    return decide("unsteady" if apart else "tie", **args, apart=apart, by_gpu_time=_gpu_time_decides(facts, ranking))
 
 
-def _pairs(facts: RunFacts, ran: list[VariantFacts]) -> tuple[list[str], list[str], list[str]]:
-    """Sentences about pairs with different op counts: fewer ops cost more, fewer cost less, not told apart."""
-    dearer, agreeing, ties = [], [], []
-    for one, other in combinations(ran, 2):
-        if one.op_count == other.op_count:
-            continue
-        few, many = sorted((one, other), key=lambda variant: variant.op_count or 0)
-        winner = compare(few.host_time, many.host_time, facts.floor_of("host_time", few.id, many.id)).winner  # type: ignore[arg-type]
-        target = {"second": dearer, "first": agreeing, "tie": ties}[winner]
-        target.append(f"{few.title} takes {_bill(few)} ops, {many.title} {_bill(many)}")
+def _gpu_time_decides(facts: RunFacts, by_host: Ranking) -> bool:
+    """Whether no two of the fused backends differ on the CPU, and one of them leads on the GPU."""
+    level = all(by_host.pair(one, other).winner is None for one, other in combinations(by_host.order, 2))
+    return level and rank(facts, "gpu_time", FUSED).standing is Standing.ONE
+
+
+_Pairs = list[tuple[VariantFacts, VariantFacts]]
+
+
+def _pairs(facts: RunFacts, ranking: Ranking) -> tuple[_Pairs, _Pairs, _Pairs]:
+    """Pairs with different op counts, fewer ops first: fewer cost more, fewer cost less, not told apart."""
+    dearer: _Pairs = []
+    agreeing: _Pairs = []
+    ties: _Pairs = []
+    ran = [facts.variants[name] for name in FUSED if name in ranking.order and facts.variants[name].op_count is not None]
+    for pair in combinations(ran, 2):
+        few, many = sorted(pair, key=lambda variant: variant.op_count or 0)
+        if few.op_count != many.op_count:
+            winner = ranking.pair(few.id, many.id).winner
+            (ties if winner is None else agreeing if winner == few.id else dearer).append((few, many))
     return dearer, agreeing, ties
 
 
+def _bills(pairs: _Pairs) -> str:
+    return "; ".join(f"{few.title} takes {_bill(few)} ops, {many.title} {_bill(many)}" for few, many in pairs)
+
+
 def _bill(variant: VariantFacts) -> str:
-    return f"{Seconds(variant.host_time.median)} with {Count(variant.op_count or 0)}"  # type: ignore[union-attr]
+    return f"{Seconds(variant.times['host_time'].median)} with {Count(variant.op_count or 0)}"
 
 
 def evidence(facts: RunFacts) -> Evidence:
-    shown = measured(facts, SIX, "host_time")
+    shown = [variant for variant in facts.six if variant.ok and variant.host_time]
     if not shown:
         return Evidence()
-    fused = measured(facts, FUSED, "host_time")
+    fused = [variant for variant in shown if variant.id in FUSED]
+    beside, on_gpu = published.same_workload(facts), any(variant.gpu_time for variant in shown)
     charts = (
         *time_bars("cpu-bill-host", [(v, v.host_time) for v in shown], "Host time per call in the steady state, unprofiled",
-                   "Host time per call (bars) beside the GPU time that it queues (marks).",
-                   reference=[v.gpu_time.median if v.gpu_time else None for v in shown], reference_label="GPU time"),
+                   "Host time per call (bars) beside the GPU time that it queues (marks)." if on_gpu else "Host time per call.",
+                   reference=[v.gpu_time.median if v.gpu_time else None for v in shown] if on_gpu else None, reference_label="GPU time" if on_gpu else None),
         *time_bars("cpu-bill-profiled", [(v, v.profiled_host_time) for v in fused], "CPU time of one forward under the profiler",
-                   "CPU time of one forward under the profiler (bars), beside the article's (marks).",
-                   reference=[published.of(v.id, "cpu_time") for v in fused]),
+                   "CPU time of one forward under the profiler (bars), beside the article's (marks)." if beside else "CPU time of one forward under the profiler.",
+                   reference=[published.of(v.id, "cpu_time") for v in fused] if beside else None),
     )
-    return Evidence(tables=(_bill_table(shown), _first_table(shown)), charts=charts)
+    return Evidence(tables=(_bill_table(shown, beside, on_gpu), _first_table(shown)), charts=charts)
 
 
-def _bill_table(shown: tuple[VariantFacts, ...]) -> Table:
+def _bill_table(shown: list[VariantFacts], beside: bool, on_gpu: bool) -> Table:
+    """beside: the article's workload, so that its times may stand here; on_gpu: there are GPU times."""
+    heads = ["Variant", "#CPU ops", "#Host time, unprofiled", "#CPU time, profiled", *(["#The article's (profiled)"] if beside else []), "#GPU time", "#Wall time"]
     rows = tuple((v.title, None if v.op_count is None else Count(v.op_count), interval(v.host_time), interval(v.profiled_host_time),
-                  _seconds(published.of(v.id, "cpu_time")), _median(v, "gpu_time"), _median(v, "wall_time")) for v in shown)
-    titles = columns("Variant", "#CPU ops", "#Host time, unprofiled", "#CPU time, profiled", "#The article's (profiled)", "#GPU time", "#Wall time")
-    return Table(titles, rows, caption="What one call costs the CPU in the steady state, beside the GPU time that it queues.",
+                  *([_seconds(published.of(v.id, "cpu_time"))] if beside else []), _median(v, "gpu_time"), _median(v, "wall_time")) for v in shown)
+    return Table(columns(*heads), rows, caption="What one call costs the CPU in the steady state" + (", beside the GPU time that it queues." if on_gpu else "."),
                  notes=("Medians over fresh processes, with the smallest and the largest; profiled: over the recorded forwards of one process.",))
 
 
-def _first_table(shown: tuple[VariantFacts, ...]) -> Table:
+def _first_table(shown: list[VariantFacts]) -> Table:
     titles = ["Variant", "#First call", "#First call at a new shape", "#Steady state", "#First ÷ steady"]
     rows = [[v.title, _extent(v.first_call), _extent(v.first_call_new_shape), _median(v, "host_time"), _times(v)] for v in shown]
     if any(v.first_call_alone is not None for v in shown):
@@ -188,7 +243,7 @@ def _extent(time: Estimate | None) -> str | None:
 
 
 def _median(variant: VariantFacts, quantity: str) -> Seconds | None:
-    time = time_of(variant, quantity)  # type: ignore[arg-type]
+    time = variant.time(quantity)
     return None if time is None else Seconds(time.median)
 
 
@@ -210,7 +265,7 @@ FINDING = Finding(
     title="The CPU's bill",
     question="A fused backend is one kernel on the GPU. What does it cost the CPU to ask for it?",
     questions=(
-        claim("cudnn-cpu-cost", "cuDNN costs the most CPU time of the three fused backends.", cost_rule, COST_CASES, needs=(needs.timed("host_time", *reversed(FUSED)),)),
+        claim("cudnn-cpu-cost", "cuDNN costs the most CPU time of the three fused backends.", cost_rule, COST_CASES, needs=(compared("host_time", *reversed(FUSED)),)),
         claim("fewer-ops-not-less-cpu", "Fewer ATen ops do not mean less CPU work.", fewer_rule, FEWER_CASES),
     ),
     evidence=evidence,

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from ..analysis import ActivityFacts, RunFacts, State, VariantFacts
 from ..analysis.kernels import main_kernel
-from ..analysis.ranking import Default, DefaultIs, Ranking, deciding, default, rank
+from ..analysis.ranking import Default, DefaultIs, Ranking, Standing, deciding, default, rank
 from ..numbers.statistics import MINIMUM_EFFECT, PROCESSES
 from ..questions.model import Advice, Because, Case, Decision, Finding, claim, decide, not_measurable
-from ..questions.needs import ran, timed, unmet
-from ..questions.ranked import rivals_said, times_said
+from ..questions.needs import compared, ran, timed, unmet
+from ..questions.ranked import disagreement, rivals_said, states_said, times_said, titles_said, wrong_said
 from ..questions.shared import OTHER_SHAPE, other_workload, software
 from ..saying.tables import code
-from ..saying.units import Count, Flop, Ratio, Seconds, extent, listed, plural, significant
+from ..saying.units import Count, Flop, Ratio, Seconds, extent, listed, plural, significant, verb
 from .fastest_evidence import evidence
-from .pinning import BACKENDS, PIN_CASES, pin_rule
+from .pinning import BACKENDS, OBEYED, PIN_CASES, pin_rule
 
 FLASH = "sdpa_flash"
 _CAVEATS = (
     Because("wrong", "Not ranked, because the result is wrong: {wrong}."),
-    Because("absent", "Not in the race, because they did not run here: {absent}."),
+    Because("absent", "Not in the race: {absent}."),
     Because("slower_rivals", "Not timed like the others, and slower by what their traces add up to: {slower_rivals}."),
     Because("cold", "With cold caches {cold} is ahead of {first}: {cold_times}."),
     Because("wall", "In an eager loop, launching included, {wall} is ahead of {first}: {wall_times}."),
@@ -26,13 +26,18 @@ _CAVEATS = (
     OTHER_SHAPE,
 )
 _SHARED = Advice("Time your own shapes before you pin one: the order of backends depends on the sequence length, the head dimension and the library versions.")
+_UNPINNED = "without a mask of one's own and without gradients"
+_OBEYED = (OBEYED,)
 _ADVICE = (
-    Advice("Leave `scaled_dot_product_attention` unpinned for this shape: without a mask of one's own and without gradients, torch picks {winner} by itself ({software}).", needs="by_default"),
-    Advice("Pin the winner for this shape (`sdpa_kernel({winner_pin})`) and check that its accuracy suits you: unpinned, torch picks {instead_of} ({software}, without a mask of one's own "
-           "and without gradients).", needs="instead_of"),
-    Advice("Pin the winner for this shape (`sdpa_kernel({winner_pin})`), unless your trace shows that an unpinned call gets it anyway: this run did not try.", needs="unprobed"),
-    Advice("No pin reaches the winner: {winner} is written in torch operations. Call it in place of `scaled_dot_product_attention` for this shape, if you can pay for the memory that it needs.",
-           needs="unpinnable"),
+    Advice(f"Leave `scaled_dot_product_attention` unpinned for this shape: {_UNPINNED}, torch picks {{winner}} by itself ({{software}}).", needs="by_default", when=_OBEYED),
+    Advice("Pin the winner for this shape (`sdpa_kernel({winner_pin})`) and check that its accuracy suits you: unpinned, torch picks {instead_of} "
+           "({software}, without a mask of one's own and without gradients).", needs="instead_of", when=_OBEYED),
+    Advice("Pin one of those that lead for this shape ({leading_pins}): unpinned, torch picks {instead_of_leaders} "
+           "({software}, without a mask of one's own and without gradients).", needs="instead_of_leaders", when=_OBEYED),
+    Advice("Pin the winner for this shape (`sdpa_kernel({winner_pin})`), unless your trace shows that an unpinned call gets it anyway: this run did not try.",
+           needs="unprobed", when=_OBEYED),
+    Advice("No pin reaches the winner: {winner} is written in torch operations. Call it in place of `scaled_dot_product_attention` for this shape, "
+           "if you can pay for the memory that it needs.", needs="unpinnable"),
     Advice("At a shape not seen before, the first call of {winner} takes {new_shape} longer than that of {runner_up}: it takes {earned_after} calls at that shape to earn this back, "
            "so with many shapes {many_shapes}.", needs="earned_after"),
     _SHARED,
@@ -57,7 +62,7 @@ FASTEST_CASES: dict[str, Case] = {
         caveats=_CAVEATS, advice=(Advice("Choose between the tied ones by what else they cost: CPU time, first call, accuracy."), _SHARED)),
     "unsteady": Case(
         "within noise",
-        "Whether flash is the fastest by {quantity} cannot be told, with {software}: the processes disagree by up to {apart} about flash ({flash_time} in the middle) and {ties}.",
+        "Whether flash is the fastest by {quantity} cannot be told, with {software}: the processes disagree by up to {apart} about {about}.",
         caveats=_CAVEATS),
     "open": not_measurable("who is fastest cannot be decided, because {open}, and nothing in this run says that it is slower than {first}."),
     "few": Case(
@@ -91,9 +96,9 @@ def fastest_rule(facts: RunFacts) -> Decision:
     if ranking.processes < PROCESSES:
         return decide("few", **args, processes=plural(ranking.processes, "process", "processes"), needed=Count(PROCESSES))
     if place.ties:
-        unsteady = [pair for other in place.ties if (pair := ranking.pair(FLASH, other)).unsteady and pair.ratio]
-        apart = max((pair.ratio.high / pair.ratio.low for pair in unsteady if pair.ratio), default=1.0)
-        return decide("unsteady" if unsteady else "tie", **args, apart=Ratio(apart))
+        apart = disagreement([ranking.pair(FLASH, other) for other in place.ties])
+        about = listed([f"flash ({args['flash_time']} in the middle)", *(times_said(facts, ranking, [name]) for name in place.ties)])
+        return decide("unsteady" if apart else "tie", **args, apart=apart, about=about)
     second = next(name for name in ranking.order if name in place.slower)
     return decide("flash-wins", **args, next=facts.variants[second].title, next_time=_time(facts, ranking, second), ratio=_ratio(ranking, second, FLASH), **_what_to_pin(facts, ranking, FLASH))
 
@@ -110,7 +115,7 @@ def _ratio(ranking: Ranking, slow: str, fast: str) -> Ratio | None:
 def _company(facts: RunFacts, ranking: Ranking) -> dict[str, object]:
     """Who is not ranked and why, and who leads by another clock, where that is somebody else beyond noise."""
     absent = [name for state, names in ranking.out.items() if state is not State.WRONG for name in names]
-    out: dict[str, object] = {"absent": _titles(facts, absent), "wrong": _titles(facts, ranking.out.get(State.WRONG, ())),
+    out: dict[str, object] = {"absent": states_said(facts, absent), "wrong": wrong_said(facts, ranking.out.get(State.WRONG, ())),
                               "slower_rivals": rivals_said(facts, ranking, tuple(rival for rival in ranking.rivals if not rival.could_win))}
     for clock, quantity in (("cold", "gpu_time_cold"), ("wall", "wall_time")):
         if quantity == ranking.quantity.name:
@@ -122,10 +127,6 @@ def _company(facts: RunFacts, ranking: Ranking) -> dict[str, object]:
     return out
 
 
-def _titles(facts: RunFacts, names: tuple[str, ...] | list[str]) -> str:
-    return listed([facts.variants[name].title for name in names])
-
-
 def _winner(facts: RunFacts, ranking: Ranking, winner: str, faster: tuple[str, ...]) -> dict[str, object]:
     """The quickest of those that beat flash, and what the two kernels show of why."""
     kernel, beaten = main_kernel(facts.variants[winner]), main_kernel(facts.variants[FLASH])
@@ -133,20 +134,26 @@ def _winner(facts: RunFacts, ranking: Ranking, winner: str, faster: tuple[str, .
     is_fa2 = bool(beaten and beaten.decoded and beaten.decoded.family.startswith("FlashAttention-2"))
     others = [name for name in faster if name != winner]
     return {"winner_time": _time(facts, ranking, winner), "ratio": _ratio(ranking, FLASH, winner), "winner_kernel": code(kernel.short) if kernel else None,
-            "winner_instruction": names_wgmma and is_fa2, "also": f"{_titles(facts, others)} {'beats' if len(others) == 1 else 'beat'} flash too" if others else None,
+            "winner_instruction": names_wgmma and is_fa2, "also": f"{titles_said(facts, others)} {verb(others, 'beats', 'beat')} flash too" if others else None,
             **_counted(kernel, beaten)}
 
 
 def _what_to_pin(facts: RunFacts, ranking: Ranking, winner: str) -> dict[str, object]:
-    """What an unpinned call gets, whether a pin reaches the winner, and when its plans have paid for themselves."""
-    chosen, pin = default(facts, ranking), PINS.get(winner)
-    front = ranking.place(winner).ties
-    return {"winner": facts.variants[winner].title, "winner_pin": pin, "by_default": chosen.variant == winner, "unpinnable": pin is None,
-            "instead_of": _instead_of(chosen) if pin and chosen.variant != winner else None,
-            "unprobed": pin is not None and chosen.standing is DefaultIs.UNKNOWN, "front_ties": _titles(facts, front), **_earned_back(facts, ranking, winner)}
+    """What an unpinned call gets, whether a pin reaches the winner, and when its plans have paid for themselves.
+
+    Nobody is told to pin a winner that is not told apart from another variant, or that a variant without a time could beat.
+    """
+    chosen, pin, alone = default(facts, ranking), PINS.get(winner), ranking.winner == winner
+    slower = _slower_default(chosen)
+    pins = [f"`{PINS[name]}`" for name in ranking.leaders if name in PINS]
+    return {"winner": facts.variants[winner].title, "winner_pin": pin, "front_ties": titles_said(facts, ranking.place(winner).ties),
+            "by_default": alone and chosen.variant == winner, "unpinnable": alone and pin is None, "instead_of": slower if alone and pin else None,
+            "unprobed": alone and pin is not None and chosen.standing is DefaultIs.UNKNOWN,
+            "leading_pins": listed(pins, "or"), "instead_of_leaders": slower if ranking.standing is Standing.TIE and pins else None,
+            **_earned_back(facts, ranking, winner)}
 
 
-def _instead_of(chosen: Default) -> str | None:
+def _slower_default(chosen: Default) -> str | None:
     """The name of what an unpinned call gets, where it is known to be slower or wrong."""
     return BACKENDS.get(chosen.name, chosen.name) if chosen.name and chosen.standing in (DefaultIs.SLOWER, DefaultIs.WRONG) else None
 
@@ -207,7 +214,10 @@ BETWEEN_CASES: dict[str, Case] = {
     "tie": Case(
         "within noise", "Whether cuDNN's GPU time lies between flash's and efficient's cannot be told, with {software}: it ties with {ties} ({times}).",
         caveats=(OTHER_SHAPE,), advice=(_SHARED,)),
-    "mixed-timers": not_measurable("the GPU times of {mixed} were taken by different timers, and their traces do not settle which is smaller."),
+    "unsteady": Case(
+        "within noise",
+        "Whether cuDNN's GPU time lies between flash's and efficient's cannot be told, with {software}: the processes disagree by up to {apart} about {about} ({times}).",
+        caveats=(OTHER_SHAPE,)),
 }
 BETWEEN = ("sdpa_cudnn", "sdpa_flash", "sdpa_efficient")
 
@@ -215,13 +225,14 @@ BETWEEN = ("sdpa_cudnn", "sdpa_flash", "sdpa_efficient")
 def between_rule(facts: RunFacts) -> Decision:
     ranking = rank(facts, "gpu_time", BETWEEN)
     place = ranking.place("sdpa_cudnn")
-    args = {"times": times_said(facts, ranking, ranking.order, brackets=False), "ties": _titles(facts, place.ties), "software": software(facts, "torch", "cudnn"),
+    args = {"times": times_said(facts, ranking, ranking.order, brackets=False), "ties": titles_said(facts, place.ties), "software": software(facts, "torch", "cudnn"),
             "other_workload": other_workload(facts), "reversed": "sdpa_flash" in place.slower}
     apart = [name for name in place.ties if not ranking.pair("sdpa_cudnn", name).comparable]
     if apart:
-        return decide("mixed-timers", mixed=_titles(facts, ["sdpa_cudnn", *apart]))
+        return decide("mixed-timers", mixed=titles_said(facts, ["sdpa_cudnn", *apart]))
     if place.ties:
-        return decide("tie", **args)
+        unsteady = disagreement([ranking.pair("sdpa_cudnn", name) for name in place.ties])
+        return decide("unsteady" if unsteady else "tie", **args, apart=unsteady, about=listed(["cuDNN", *(facts.variants[name].title for name in place.ties)]))
     return decide("between" if place.slower and place.faster else "below-both" if place.slower else "above-both", **args)
 
 
@@ -231,7 +242,7 @@ FINDING = Finding(
     question="Six ways to the same result: which is fastest on this device, and does that depend on how one measures?",
     questions=(
         claim("flash-fastest", "Flash is the fastest of the six.", fastest_rule, FASTEST_CASES, needs=(ran(FLASH),)),
-        claim("cudnn-gpu-between", "cuDNN's GPU time lies between flash's and efficient's.", between_rule, BETWEEN_CASES, needs=(timed("gpu_time", *BETWEEN),)),
+        claim("cudnn-gpu-between", "cuDNN's GPU time lies between flash's and efficient's.", between_rule, BETWEEN_CASES, needs=(compared("gpu_time", *BETWEEN),)),
         claim("sdpa-pin", "SDPA dispatches to four backends, and each can be pinned.", pin_rule, PIN_CASES),
     ),
     evidence=evidence,

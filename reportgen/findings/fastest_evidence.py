@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from ..analysis import SIX, RunFacts, VariantFacts, published
 from ..analysis.pins import PINNED, own_op
+from ..analysis.ranking import Ranking, rank
 from ..questions.bar_charts import time_bars
 from ..questions.model import Chart, Evidence
 from ..questions.needs import refusal
+from ..questions.ranked import interval, timers_used
 from ..saying.tables import Code, Table, columns
 from ..saying.units import Ratio, Seconds
-from .rankings import Quantity, deciding, interval, measured, quickest, time_of
 
-_CLOCKS: tuple[tuple[Quantity, str, str], ...] = (
+_CLOCKS = (
     ("gpu_time", "GPU time per forward, hot caches", "hot"),
     ("gpu_time_cold", "GPU time per forward, cold caches", "cold"),
     ("wall_time", "Wall time per forward in an eager loop", "wall"),
@@ -23,30 +24,49 @@ def evidence(facts: RunFacts) -> Evidence:
     return Evidence(tables=(*_times_table(facts), *_pin_table(facts)), charts=tuple(charts))
 
 
-def _bars(facts: RunFacts, quantity: Quantity, what: str, suffix: str) -> tuple[Chart, ...]:
-    shown = measured(facts, SIX, quantity)
-    marks = [published.of(variant.id, "gpu_time") for variant in shown] if quantity == "gpu_time" else None
+def _bars(facts: RunFacts, quantity: str, what: str, suffix: str) -> tuple[Chart, ...]:
+    shown = [variant for variant in facts.six if variant.ok and variant.time(quantity)]
+    marks = [published.of(variant.id, "gpu_time") for variant in shown] if quantity == "gpu_time" and published.same_workload(facts) else None
     caption = f"{what}; bars are medians over fresh processes, whiskers the smallest and the largest" + ("; marks are the article's averages under the profiler." if marks else ".")
-    return time_bars(f"fastest-{suffix}", [(variant, time_of(variant, quantity)) for variant in shown], what, caption, reference=marks)
+    return time_bars(f"fastest-{suffix}", [(variant, variant.time(quantity)) for variant in shown], what, caption, reference=marks)
 
 
 def _times_table(facts: RunFacts) -> tuple[Table, ...]:
-    quantity, words = deciding(facts)
-    first = quickest(facts, SIX, quantity)
-    if first is None:
+    ranking = rank(facts)
+    if not ranking.order:
         return ()
-    best = time_of(first, quantity).median  # type: ignore[union-attr]
-    rows = tuple(_row(variant, quantity, best) for variant in facts.six)
-    titles = columns("Variant", "#GPU time, hot", "#GPU time, cold", "#Wall time", f"#÷ fastest ({words})", "#The article's GPU time", "Why it did not run")
-    return (Table(titles, rows, caption="Time of one forward: the median of the processes, with the smallest and the largest.",
-                  notes=("The article's times are averages under the profiler; GPU times here are medians of graph replays without it.",)),)
+    words = "wall time on the CPU" if facts.device.kind == "cpu" else ranking.quantity.label
+    beside = published.same_workload(facts)
+    heads = ["Variant", "#GPU time, hot", "#GPU time, cold", "#Wall time", f"#÷ {'fastest' if ranking.winner else 'the smallest'} ({words})",
+             *(["#The article's GPU time"] if beside else []), "Why it is not ranked"]
+    rows = tuple(_row(variant, ranking, beside) for variant in facts.six)
+    return (Table(columns(*heads), rows, caption="Time of one forward: the median of the processes, with the smallest and the largest.", notes=_notes(facts, beside)),)
 
 
-def _row(variant: VariantFacts, quantity: Quantity, best: float) -> tuple[object, ...]:
-    time, article = time_of(variant, quantity), published.of(variant.id, "gpu_time")
-    return (variant.title, interval(variant.gpu_time), interval(variant.gpu_time_cold), interval(variant.wall_time),
-            Ratio(time.median / best) if time else None, None if article is None else Seconds(article),
-            None if variant.ok else refusal(variant.reason or variant.state.value))
+def _notes(facts: RunFacts, beside: bool) -> tuple[str, ...]:
+    timers = timers_used(facts, SIX)
+    here = f"GPU times here are medians of {timers} without it" if timers and beside else f"GPU times are medians of {timers}, without the profiler" if timers else None
+    said = [*(["The article's times are averages under the profiler"] if beside else []), *([here] if here else [])]
+    return ("; ".join(said) + ".",) if said else ()
+
+
+def _row(variant: VariantFacts, ranking: Ranking, beside: bool) -> tuple[object, ...]:
+    ratio = ranking.ratio(variant.id, ranking.order[0]) if variant.id in ranking.order and _comparable(ranking, variant.id) else None
+    article = published.of(variant.id, "gpu_time")
+    return (variant.title, interval(variant.gpu_time), interval(variant.gpu_time_cold), interval(variant.wall_time), None if ratio is None else Ratio(ratio),
+            *([None if article is None else Seconds(article)] if beside else []), _why(variant, ranking))
+
+
+def _comparable(ranking: Ranking, name: str) -> bool:
+    return name == ranking.order[0] or ranking.pair(name, ranking.order[0]).comparable
+
+
+def _why(variant: VariantFacts, ranking: Ranking) -> str | None:
+    """Why a variant has no place: torch's own words, what was wrong, or what kept its time from being taken."""
+    if not variant.ok:
+        return refusal(variant.reason or variant.state.value)
+    rival = next((rival for rival in ranking.rivals if rival.variant == variant.id), None)
+    return (rival.reason or f"no {ranking.quantity.label}").rstrip(".") if rival else None
 
 
 def _pin_table(facts: RunFacts) -> tuple[Table, ...]:
@@ -56,8 +76,8 @@ def _pin_table(facts: RunFacts) -> tuple[Table, ...]:
     for name, backend in PINNED.items():
         variant = facts.variants.get(name)
         if variant is not None:
-            seen = own_op(variant) if variant.ok else None
-            rows.append((variant.title, Code(seen or backend.ops[0]), "did not run" if not variant.ok else "yes" if seen else "no",
+            seen = own_op(variant) if variant.ops else None
+            rows.append((variant.title, Code(seen or backend.ops[0]), variant.state.value if not (variant.ok or variant.ops) else "yes" if seen else "no",
                          None if default is None else "yes" if default in backend.ops else "no"))
     if not rows:
         return ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..analysis import FUSED, ActivityFacts, RunFacts, published
 from ..analysis.kernels import main_kernel
+from ..analysis.ranking import rank
 from ..analysis.residency import check, opted_in
 from ..hardware.occupancy import agree
 from ..questions import needs
@@ -65,12 +66,13 @@ def flash_occupancy_rule(facts: RunFacts) -> Decision:
 
 def _neighbour(facts: RunFacts, kernel: ActivityFacts) -> dict[str, object]:
     """A slower fused backend with a higher occupancy, where this run has one."""
-    flash = facts.variants["sdpa_flash"]
+    flash, ranking = facts.variants["sdpa_flash"], rank(facts, "gpu_time", FUSED)
+    slower = ranking.place(flash.id).slower if flash.id in ranking.order else ()
     for name in FUSED:
         other = facts.variants.get(name)
         beside = main_kernel(other)
         if (other and beside and beside.occupancy and kernel.occupancy and flash.gpu_time and other.gpu_time
-                and beside.occupancy.theoretical > kernel.occupancy.theoretical and other.gpu_time.low > flash.gpu_time.high):
+                and beside.occupancy.theoretical > kernel.occupancy.theoretical and name in slower):
             return {"faster_than": other.title, "other_occupancy": Percent(beside.occupancy.theoretical),
                     "flash_time": Seconds(flash.gpu_time.median), "other_time": Seconds(other.gpu_time.median)}
     return {"faster_than": None}

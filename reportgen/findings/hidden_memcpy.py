@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from ..analysis import ActivityFacts, RunFacts, VariantFacts
 from ..analysis.masking import copied, hidden_copies, masking_copies
-from ..numbers.statistics import MAGNITUDE_TOLERANCE, compare
+from ..analysis.ranking import rank
+from ..numbers.statistics import MAGNITUDE_TOLERANCE
 from ..questions import needs
 from ..questions.model import Advice, Because, Case, Decision, Finding, claim, decide, not_measurable
-from ..questions.needs import unmet
+from ..questions.needs import compared, unmet
+from ..questions.ranked import UNSTEADY, disagreement
 from ..questions.shared import OTHER_SHAPE, other_workload, software
-from ..saying.units import Bytes, BytesPerSecond, Count, Percent, Ratio, Seconds, difference, listed, plural
+from ..saying.units import Bytes, BytesPerSecond, Count, Percent, Ratio, Seconds, difference, listed, plural, spelled
 from .hidden_memcpy_evidence import evidence
-from .inplace import AUTOGRAD_CASES, BOTH, IN_PLACE, MEMORY_CASES, OPS_CASES, autograd_rule, memory_rule, ops_rule
+from .inplace import AUTOGRAD_CASES, BOTH, IN_PLACE, MEMORY_CASES, OPS_CASES, autograd_rule, fused_faster, memory_rule, ops_rule
 
 _MEMSETS = Because("memsets", "A memset is neither a kernel nor a copy: {memsets} stands beside them, and a count of all GPU activities includes it.")
 
 HIDDEN_CASES: dict[str, Case] = {
-    
     "no-gpu-lane": Case(
         "not measurable",
         "this run's trace has no GPU lane, so no copy can be seen or missed there.",
@@ -59,8 +60,8 @@ def hidden_rule(facts: RunFacts) -> Decision:
         return blocked
     naive, inplace = (facts.variants[name] for name in BOTH)
     copies, left = hidden_copies(naive), masking_copies(inplace)
-    args = {"software": software(facts, "torch"), "memsets": plural(naive.memsets, "memset") if naive.memsets else None,
-            "other_workload": other_workload(facts)}
+    args: dict[str, object] = {"software": software(facts, "torch"), "memsets": plural(naive.memsets, "memset") if naive.memsets else None,
+                               "other_workload": other_workload(facts), "fused_faster": fused_faster(facts)}
     if not copies:
         return decide("no-copy", **args)
     args["name"] = _said(copies[0])
@@ -83,11 +84,10 @@ def _cpu_ops(variant: VariantFacts) -> str | None:
 
 
 REMOVES_CASES: dict[str, Case] = {
-    
     "no-copy": not_measurable("naive shows no copy under `masked_fill` here, so there is none that in place could remove."),
     "removed-and-faster": Case(
         "holds",
-        "In place the copy is gone, and a forward takes {saving} less GPU time: {inplace} instead of {naive} ({ratio}, all seven processes agree).",
+        "In place the copy is gone, and a forward takes {saving} less GPU time: {inplace} instead of {naive} ({ratio}, all {processes} processes agree).",
         because=(Because("expected", "The copy reads {bytes} and writes as many; at the {ceiling} that a plain copy reached in this run, that is {expected}. The saving is {share} of it{off}."),),
         caveats=(OTHER_SHAPE,),
         advice=IN_PLACE,
@@ -96,7 +96,7 @@ REMOVES_CASES: dict[str, Case] = {
         "within noise",
         "In place the copy is gone, but the time it saves is not told apart from noise: {inplace} against {naive} (ratio {low} to {high}, smallest difference told apart {threshold}).",
         because=(Because("expected", "The copy reads {bytes} and writes as many; at the {ceiling} that a plain copy reached in this run, that is {expected}."),),
-        caveats=(OTHER_SHAPE,),
+        caveats=(UNSTEADY, OTHER_SHAPE),
         advice=IN_PLACE,
     ),
     "removed-but-slower": Case(
@@ -119,17 +119,20 @@ def removes_rule(facts: RunFacts) -> Decision:
     copies = hidden_copies(naive)
     if not copies:
         return decide("no-copy")
-    found = compare(inplace.gpu_time, naive.gpu_time, facts.floor_of("gpu_time", inplace.id, naive.id))
-    saving = naive.gpu_time.median - inplace.gpu_time.median
-    args = {"naive": Seconds(naive.gpu_time.median), "inplace": Seconds(inplace.gpu_time.median),
-            "ratio": Ratio(found.ratio.median), "low": Ratio(found.ratio.low), "high": Ratio(found.ratio.high),
-            "threshold": Percent(100 * found.threshold), "other_workload": other_workload(facts), **_expected(facts, copies, saving)}
+    pair = rank(facts, "gpu_time", BOTH).pair(inplace.id, naive.id)
+    if not pair.comparable:
+        return decide("mixed-timers", mixed=listed([naive.title, inplace.title]))
+    before, after = naive.times["gpu_time"].median, inplace.times["gpu_time"].median
+    args: dict[str, object] = {"naive": Seconds(before), "inplace": Seconds(after), "threshold": Percent(100 * pair.threshold), "apart": disagreement([pair]), "fused_faster": fused_faster(facts),
+                               "other_workload": other_workload(facts), **_expected(facts, copies, before - after)}
+    if pair.ratio is not None:
+        args |= {"ratio": Ratio(pair.ratio.median), "low": Ratio(pair.ratio.low), "high": Ratio(pair.ratio.high), "processes": spelled(len(pair.ratio.samples))}
     if masking_copies(inplace):
         return decide("copy-stays", **args)
-    if found.winner == "first":
-        terms = dict(zip(("naive", "inplace", "saving"), difference(naive.gpu_time.median, inplace.gpu_time.median)))
+    if pair.winner == inplace.id:
+        terms = dict(zip(("naive", "inplace", "saving"), difference(before, after)))
         return decide("removed-and-faster", **{**args, **terms})
-    return decide("removed-but-tie" if found.winner == "tie" else "removed-but-slower", **args)
+    return decide("removed-but-tie" if pair.winner is None else "removed-but-slower", **args)
 
 
 def _expected(facts: RunFacts, copies: tuple[ActivityFacts, ...], saving: float) -> dict[str, object]:
@@ -150,7 +153,7 @@ FINDING = Finding(
     question="You wrote five operations. How many does the GPU run, and who asked for the others?",
     questions=(
         claim("memcpy-hidden", "Out-of-place `masked_fill` adds one device-to-device copy that nobody wrote.", hidden_rule, HIDDEN_CASES, needs=(needs.ran(*BOTH),)),
-        claim("memcpy-inplace-removes", "`masked_fill_` removes the copy and saves its time.", removes_rule, REMOVES_CASES, needs=(needs.lane(*BOTH), needs.timed("gpu_time", *BOTH),)),
+        claim("memcpy-inplace-removes", "`masked_fill_` removes the copy and saves its time.", removes_rule, REMOVES_CASES, needs=(needs.lane(*BOTH), compared("gpu_time", *BOTH))),
         claim("inplace-fewer-cpu-ops", "The masking step dispatches fewer CPU ops in place.", ops_rule, OPS_CASES, needs=(needs.ops(*BOTH),)),
         claim("inplace-autograd", "In place is safe without autograd; with autograd it may break the backward pass.", autograd_rule, AUTOGRAD_CASES, needs=(needs.ran(*BOTH),)),
         claim("inplace-memory", "In place also saves memory.", memory_rule, MEMORY_CASES, needs=(needs.ran(*BOTH),)),

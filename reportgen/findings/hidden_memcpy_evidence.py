@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from ..analysis import RunFacts, VariantFacts, published
-from ..analysis.masking import copied, hidden_copies, mask_ops, masking
+from ..analysis import ActivityFacts, RunFacts, VariantFacts, published
+from ..analysis.masking import copied, hidden_copies, mask_ops, masking, masking_copies
 from ..questions.bar_charts import time_bars
 from ..questions.model import Chart, Evidence
+from ..questions.ranked import whiskers
 from ..questions.steps import stacked_roles
 from ..run import Autograd
 from ..saying.tables import Code, Table, columns
@@ -17,17 +18,28 @@ BOTH = ("naive", "naive_inplace")
 def evidence(facts: RunFacts) -> Evidence:
     shown = [facts.variants[name] for name in BOTH if facts.ok(name)]
     tables = [*_counts(facts), *_activities(shown), *_saving(facts), *_ops(shown), *_memory(facts, shown), *_gradients(facts.probes.autograd)]
-    return Evidence(tables=tuple(tables), charts=(*_times(shown), *stacked_roles("hidden-memcpy-steps", shown, "One forward by step, from the trace: the same steps, but for the copy.")))
+    steps = "One forward by step, from the trace: the same steps, but for the copy." if _differ_by_the_copy(shown) else "One forward by step, from the trace."
+    return Evidence(tables=tuple(tables), charts=(*_times(facts, shown), *stacked_roles("hidden-memcpy-steps", shown, steps)))
+
+
+def _differ_by_the_copy(shown: list[VariantFacts]) -> bool:
+    """Whether one forward is the other without its hidden copies, step by step."""
+    if len(shown) < len(BOTH):
+        return False
+    naive, inplace = shown
+    copies = hidden_copies(naive)
+    return bool(copies) and [a.role for a in naive.activities if a not in copies] == [a.role for a in inplace.activities]
 
 
 def _counts(facts: RunFacts) -> list[Table]:
     shown = [facts.variants[name] for name in BOTH if facts.ok(name) and facts.variants[name].kernels is not None]
     if not shown:
         return []
-    rows = tuple((variant.title, Count(len(variant.prediction)), published.of(variant.id, "activities"),
+    beside = published.same_workload(facts)
+    rows = tuple((variant.title, Count(len(variant.prediction)), *([published.of(variant.id, "activities")] if beside else []),
                   *(None if count is None else Count(count) for count in (variant.observed, variant.kernels, variant.memcpys, variant.memsets))) for variant in shown)
-    return [Table(columns("Variant", "#Predicted steps", "#Activities in the article", "#Activities here", "#Kernels", "#Memcpys", "#Memsets"), rows,
-                  caption="GPU activities per forward: what one would predict, what the article saw, what this run shows.")]
+    heads = ["Variant", "#Predicted steps", *(["#Activities in the article"] if beside else []), "#Activities here", "#Kernels", "#Memcpys", "#Memsets"]
+    return [Table(columns(*heads), rows, caption=f"GPU activities per forward: what one would predict, {'what the article saw, ' if beside else ''}what this run shows.")]
 
 
 def _activities(shown: list[VariantFacts]) -> list[Table]:
@@ -47,22 +59,30 @@ def _saving(facts: RunFacts) -> list[Table]:
         return []
     saving = naive.gpu_time.median - inplace.gpu_time.median
     out_of_place, in_place, saved = difference(naive.gpu_time.median, inplace.gpu_time.median)
+    copies = hidden_copies(naive)
     rows: list[tuple[object, ...]] = [
         ("GPU time of a forward, out of place", out_of_place, "measured"),
         ("GPU time of a forward, in place", in_place, "measured"),
-        ("saved", saved, "measured"),
+        ("saved", saved, "measured") if saving >= 0 else ("more in place", saved.removeprefix("-"), "measured"),
+        *_modelled(facts, copies, saving),
     ]
-    sizes = [copied(copy) for copy in hidden_copies(naive)]
-    if sizes and all(sizes):
-        moved = 2 * sum(size for size in sizes if size)
-        rows.append(("bytes that the copy reads and writes", Bytes(moved), "counted"))
-        rows.append(("the copy in the trace", Seconds(sum(copy.duration for copy in hidden_copies(naive))), "measured under the profiler"))
-        ceiling = facts.ceilings.copy_bytes_per_s if facts.ceilings else None
-        if ceiling:
-            rows += [("what a plain copy reaches in this run", BytesPerSecond(ceiling), "measured"),
-                     ("the bytes at that rate", Seconds(moved / ceiling), "modelled"),
-                     ("saved ÷ modelled", Percent(round(100 * saving * ceiling / moved)), "modelled")]
-    return [Table(columns("What", "#Value", "Origin"), tuple(rows), caption="Does the saving fit the bytes of the copy that is gone?")]
+    gone = bool(copies) and not masking_copies(inplace)
+    return [Table(columns("What", "#Value", "Origin"), tuple(rows), caption="Does the saving fit the bytes of the copy that is gone?" if gone and saving > 0 else "GPU time out of place and in place.")]
+
+
+def _modelled(facts: RunFacts, copies: tuple[ActivityFacts, ...], saving: float) -> list[tuple[object, ...]]:
+    """What the hidden copies move, and how long that takes at the rate of a plain copy; nothing where their sizes are not known."""
+    sizes = [copied(copy) for copy in copies]
+    if not sizes or not all(sizes):
+        return []
+    moved = 2 * sum(size for size in sizes if size)
+    rows: list[tuple[object, ...]] = [("bytes that the copy reads and writes", Bytes(moved), "counted"),
+                                      ("the copy in the trace", Seconds(sum(copy.duration for copy in copies)), "measured under the profiler")]
+    ceiling = facts.ceilings.copy_bytes_per_s if facts.ceilings else None
+    if ceiling:
+        rows += [("what a plain copy reaches in this run", BytesPerSecond(ceiling), "measured"), ("the bytes at that rate", Seconds(moved / ceiling), "modelled")]
+        rows += [("saved ÷ modelled", Percent(round(100 * saving * ceiling / moved)), "modelled")] if saving > 0 else []
+    return rows
 
 
 def _ops(shown: list[VariantFacts]) -> list[Table]:
@@ -96,6 +116,6 @@ def _gradients(probe: Autograd | None) -> list[Table]:
     return [Table(columns("Question", "Answer"), tuple(rows), caption="Autograd and the in-place mask, tried in this run.")]
 
 
-def _times(shown: list[VariantFacts]) -> tuple[Chart, ...]:
+def _times(facts: RunFacts, shown: list[VariantFacts]) -> tuple[Chart, ...]:
     return time_bars("hidden-memcpy-gpu-time", [(variant, variant.gpu_time) for variant in shown], "GPU time per forward",
-                     "GPU time per forward out of place and in place; whiskers span the seven processes.")
+                     f"GPU time per forward out of place and in place{whiskers(facts, 'gpu_time', BOTH)}.")

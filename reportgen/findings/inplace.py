@@ -4,18 +4,33 @@ from __future__ import annotations
 
 from ..analysis import RunFacts
 from ..analysis.masking import mask_ops
+from ..analysis.ranking import faster
 from ..questions import needs
-from ..questions.model import Advice, Because, Case, Decision, decide, not_measurable
+from ..questions.model import Advice, Because, Case, Decision, Relies, decide, not_measurable
 from ..questions.shared import OTHER_SHAPE, other_workload, software
 from ..saying.units import Bytes, Count, Seconds, listed, plural
 
 BOTH = ("naive", "naive_inplace")
-IN_PLACE = (Advice("Where no gradient is needed (`torch.inference_mode()`, `torch.no_grad()`), write `scores.masked_fill_(mask, "
-    "float(\"-inf\"))`.",
-    "A fused SDPA backend goes further: it has no masking step at all."),)
+KEEPS_SCORES = Relies("flash-never-writes-scores", ("never-allocated", "never-written", "within-operands"))
+"""What advice rests on that promises a fused backend without a score matrix in memory."""
+_WRITE = "Where no gradient is needed (`torch.inference_mode()`, `torch.no_grad()`), write `scores.masked_fill_(mask, float(\"-inf\"))`."
+_FURTHER = "A fused SDPA backend goes further: it has no masking step at all."
+FASTER = Relies("memcpy-inplace-removes", ("removed-and-faster",))
+_LEVEL = Relies("memcpy-inplace-removes", ("removed-but-tie",))
+IN_PLACE = (
+    Advice(_WRITE, _FURTHER, when=(FASTER,), more_needs="fused_faster"),
+    Advice(_WRITE, _FURTHER, when=(_LEVEL, Relies("inplace-memory", ("smaller",))), more_needs="fused_faster"),
+)
+"""Where in place saves time, or saves memory and costs no time."""
+
+
+def fused_faster(facts: RunFacts) -> bool:
+    """Whether a fused backend gives a right result here and is faster than masking in place."""
+    return bool(faster(facts, "naive_inplace"))
+
+
 
 OPS_CASES: dict[str, Case] = {
-    
     "no-mask-step": not_measurable("the trace of {missing} shows no `masked_fill` op, so there is no masking step to count."),
     "fewer": Case(
         "holds",
@@ -24,7 +39,7 @@ OPS_CASES: dict[str, Case] = {
                  Because("profiled", "Under the profiler the step takes {profiled_inplace} instead of {profiled} on the CPU; the profiler itself is part of both.")),
         caveats=(OTHER_SHAPE,),
         advice=(Advice("Where the GPU waits for the CPU (small batches, short sequences), fewer dispatched ops shorten every forward; where "
-                "it does not, they are free."),),
+                "it does not, they are free.", needs="cheaper_call"),),
     ),
     "same": Case("differs", "With {software}, the masking step dispatches as much in place as out of place: {inplace}.", caveats=(OTHER_SHAPE,)),
     "more": Case("differs", "With {software}, the masking step dispatches more in place: {inplace} instead of {naive}.", caveats=(OTHER_SHAPE,)),
@@ -39,14 +54,19 @@ def ops_rule(facts: RunFacts) -> Decision:
     gone = [name for name in dict.fromkeys(op.name for op in naive) if name not in {op.name for op in inplace}]
     args = {"software": software(facts, "torch"), "naive": Count(len(naive)), "inplace": plural(len(inplace), "CPU op"),
             "gone": listed([f"`{name}`" for name in gone]), "profiled": Seconds(naive[0].duration),
-            "profiled_inplace": Seconds(inplace[0].duration), "other_workload": other_workload(facts)}
+            "profiled_inplace": Seconds(inplace[0].duration), "other_workload": other_workload(facts), "cheaper_call": _cheaper_call(facts)}
     if len(inplace) == len(naive):
         return decide("same", **args)
     return decide("fewer" if len(inplace) < len(naive) else "more", **args)
 
 
+def _cheaper_call(facts: RunFacts) -> bool:
+    """Whether there is a GPU that could wait, and a call costs the CPU less in place."""
+    found = facts.compare("host_time", "naive_inplace", "naive")
+    return facts.device.kind != "cpu" and found is not None and found.winner == "first"
+
+
 AUTOGRAD_CASES: dict[str, Case] = {
-    
     "probe-failed": not_measurable("the gradients could not be taken here ({reason})."),
     "fine-here": Case(
         "holds",
@@ -61,7 +81,7 @@ AUTOGRAD_CASES: dict[str, Case] = {
         "holds",
         "With {software}, autograd refuses to go backward through the in-place mask in this very graph: {reason}",
         caveats=(OTHER_SHAPE,),
-        advice=(Advice("Keep `masked_fill` in training code, and `masked_fill_` for inference."),),
+        advice=(Advice("Keep `masked_fill` in training code."), Advice("Keep `masked_fill_` for inference.", when=(FASTER,))),
     ),
     "gradients-differ": Case(
         "holds",
@@ -103,7 +123,6 @@ def _first_sentence(message: str) -> str:
 
 
 MEMORY_CASES: dict[str, Case] = {
-    
     "not-counted": not_measurable("torch counts no peak memory on this device."),
     "smaller": Case(
         "holds",
@@ -119,7 +138,7 @@ MEMORY_CASES: dict[str, Case] = {
         caveats=(OTHER_SHAPE,),
         advice=(Advice("Let go of the scores before the last matmul first: `del scores`, or give the weights the same name.", needs="matrices"),
                 Advice("Every step that holds two score matrices must go, softmax included: a fused backend does that, it never stores the "
-                "scores.", needs="score")),
+                "scores.", when=(KEEPS_SCORES,))),
     ),
     "larger": Case(
         "differs",
@@ -139,7 +158,7 @@ def memory_rule(facts: RunFacts) -> Decision:
     # two score matrices alone must not fit as well, or the output's share could not be told
     last_matmul = abs(naive - 2 * score - output) <= SAME_PEAK * naive < abs(naive - 2 * score)
     args = {"naive": Bytes(naive), "inplace": Bytes(inplace), "saving": Bytes(naive - inplace), "score": Bytes(score), "output": Bytes(output),
-            "matrices": plural(2, "score matrix", "score matrices") if last_matmul else None, "other_workload": other_workload(facts)}
+            "matrices": plural(2, "score matrix", "score matrices") if last_matmul else None, "other_workload": other_workload(facts), "fused_faster": fused_faster(facts)}
     if abs(naive - inplace) <= SAME_PEAK * naive:
         return decide("same", **args)
     return decide("smaller" if inplace < naive else "larger", **args)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from ..analysis import RunFacts, VariantFacts, published
 from ..analysis.kernels import tf32_setting
+from ..analysis.ranking import Pair, deciding, faster, rank
 from ..analysis.softmax import calls_safe
-from ..numbers.statistics import Estimate, compare, magnitude
+from ..numbers.statistics import magnitude
 from ..questions import needs
 from ..questions.bar_charts import time_bars
 from ..questions.kernel_tables import beside
 from ..questions.model import Advice, Because, Case, Decision, Evidence, Finding, claim, decide
+from ..questions.needs import compared, unmet
+from ..questions.ranked import UNSTEADY, disagreement, interval, timers_used, whiskers
 from ..questions.shared import OTHER_SHAPE, other_workload, software
 from ..questions.steps import share, stacked_roles, steps_table, total
 from ..saying.tables import Table, columns
@@ -20,14 +23,15 @@ PUBLISHED_RATIO = f"{published.load()['math_slowdown']}×"
 """As the article prints it: a digit more would be one that nobody measured."""
 
 _FALLBACK = (Advice("If `aten::_scaled_dot_product_attention_math` stands in your trace, pin a fused backend with `sdpa_kernel(...)` once: "
-    "torch then says why it refuses (a mask, a dtype, a head dimension), and that is what to change."),)
+    "torch then says why it refuses (a mask, a dtype, a head dimension), and that is what to change.", needs="fused_faster"),)
+"""Where a fused backend runs here, gives a right result and is faster than math."""
 
 _TF32 = Because("tf32", "FP32 matmuls may use TF32 in this run (`float32_matmul_precision` is `{tf32}`), which torch does not allow by default; the article's ran in FP32 on CUDA cores.")
-_MOVED = (Because("math_change", "The article's run differs from this one in device and software at once, so nothing here says which of the two moved the ratio."),
-          Because("math_change", "The article's times are averages under the profiler, these are medians of graph replays without it."), _TF32)
+_MOVED = (Because("both_moved", "The article's run differs from this one in device and software at once, so nothing here says which of the two moved the ratio."),
+          Because("software_moved", "The article's run is of a device of the same name, so software, clocks or power moved the ratio; nothing here says which."),
+          Because("timers", "The article's times are averages under the profiler, these are medians of {timers} without it."), _TF32)
 
 SLOWER_CASES: dict[str, Case] = {
-    
     "slower": Case(
         "holds",
         "SDPA math is slower than naive in place: {math} against {inplace} of {quantity} per forward, {ratio} as long ({low} to {high}; {software}).",
@@ -47,29 +51,32 @@ SLOWER_CASES: dict[str, Case] = {
     "tie": Case(
         "within noise",
         "SDPA math and naive in place cannot be told apart: {math} against {inplace} of {quantity} per forward ({low} to {high}, smallest difference told apart {threshold}; {software}).",
-        caveats=(Because("wall", "There is no GPU time on this device, so the wall time of eager forwards decides."), OTHER_SHAPE),
+        caveats=(Because("wall", "There is no GPU time on this device, so the wall time of eager forwards decides."), UNSTEADY, OTHER_SHAPE),
         advice=_FALLBACK,
     ),
 }
 
 
 def slower_rule(facts: RunFacts) -> Decision:
+    quantity = deciding(facts)
+    blocked = unmet(facts, compared(quantity.name, *PAIR))
+    if blocked:
+        return blocked
     inplace, math = (facts.variants[name] for name in PAIR)
-    quantity = "wall_time" if facts.device.kind == "cpu" else "gpu_time"
-    first, second = inplace.time(quantity), math.time(quantity)
-    if first is None or second is None:
-        return needs.older(facts, quantity.replace("_", " ").replace("gpu", "GPU"))
-    found = compare(first, second, facts.floor_of(quantity, *PAIR))
-    ratio = _ratio(second, first)
+    pair = rank(facts, quantity.name, PAIR).pair(math.id, inplace.id)
+    if not pair.comparable:
+        return decide("mixed-timers", mixed=listed([inplace.title, math.title]))
     return decide(
-        {"first": "slower", "second": "faster", "tie": "tie"}[found.winner],
-        inplace=Seconds(first.median), math=Seconds(second.median), quantity="wall time" if quantity == "wall_time" else "GPU time",
-        ratio=Ratio(ratio.median), low=Ratio(ratio.low), high=Ratio(ratio.high), threshold=Percent(100 * found.threshold),
-        software=software(facts, "torch", "cublas"), wall=quantity == "wall_time", tf32=tf32_setting(facts), other_workload=other_workload(facts), **_parts(inplace, math))
+        {inplace.id: "slower", math.id: "faster", None: "tie"}[pair.winner], **_ratio_args(pair),
+        inplace=Seconds(inplace.times[quantity.name].median), math=Seconds(math.times[quantity.name].median), quantity=quantity.label,
+        threshold=Percent(100 * pair.threshold), apart=disagreement([pair]), fused_faster=bool(faster(facts, math.id)),
+        software=software(facts, "torch", "cublas"), wall=quantity.name == "wall_time", tf32=tf32_setting(facts), other_workload=other_workload(facts), **_parts(inplace, math))
 
 
-def _ratio(first: Estimate, second: Estimate) -> Estimate:
-    return Estimate(tuple(a / b for a, b in zip(first.samples, second.samples)))
+def _ratio_args(pair: Pair) -> dict[str, object]:
+    """Math ÷ naive in place: the median of the per-process ratios, the smallest and the largest."""
+    ratio = pair.ratio
+    return {} if ratio is None else {"ratio": Ratio(ratio.median), "low": Ratio(ratio.low), "high": Ratio(ratio.high)}
 
 
 def _parts(inplace: VariantFacts, math: VariantFacts) -> dict[str, object]:
@@ -88,7 +95,6 @@ def _parts(inplace: VariantFacts, math: VariantFacts) -> dict[str, object]:
 
 
 RATIO_CASES: dict[str, Case] = {
-    
     "as-published": Case(
         "holds",
         "Math takes {ratio} the GPU time of naive in place ({low} to {high}), which is about the article's {published} ({software}).",
@@ -117,20 +123,25 @@ RATIO_CASES: dict[str, Case] = {
 
 
 def ratio_rule(facts: RunFacts) -> Decision:
-    inplace, math = (facts.variants[name].gpu_time for name in PAIR)
-    ratio, value = _ratio(math, inplace), published.load()["math_slowdown"]
-    verdict = magnitude(ratio, value)
-    case = {"holds": "as-published", "straddles": "straddles"}.get(verdict) or ("smaller" if ratio.median < value else "larger")
-    changes = [Ratio(time.median / published.of(name, "gpu_time")) for name, time in zip(PAIR, (inplace, math))]
-    return decide(case, ratio=Ratio(ratio.median), low=Ratio(ratio.low), high=Ratio(ratio.high), published=PUBLISHED_RATIO,
-                  software=software(facts, "torch", "cublas"), inplace_change=changes[0], math_change=changes[1], tf32=tf32_setting(facts))
+    pair, value = rank(facts, "gpu_time", PAIR).pair("sdpa_math", "naive_inplace"), published.load()["math_slowdown"]
+    assert pair.ratio is not None
+    verdict = magnitude(pair.ratio, value)
+    case = {"holds": "as-published", "straddles": "straddles"}.get(verdict) or ("smaller" if pair.ratio.median < value else "larger")
+    changes = [Ratio(facts.variants[name].times["gpu_time"].median / published.of(name, "gpu_time")) for name in PAIR]
+    return decide(case, **_ratio_args(pair), published=PUBLISHED_RATIO, software=software(facts, "torch", "cublas"), inplace_change=changes[0], math_change=changes[1],
+                  timers=timers_used(facts, PAIR), fused_faster=bool(faster(facts, "sdpa_math")), tf32=tf32_setting(facts), **_moved(facts))
+
+
+def _moved(facts: RunFacts) -> dict[str, object]:
+    """Whether device and software both are others than the article's, or the software alone."""
+    same_device = facts.device.name == published.load()["device"]["name"]
+    return {"both_moved": not same_device, "software_moved": same_device}
 
 
 _LIST = (Advice("Count kernels from the list, not from a total: copies and memsets are other kinds, and activities of the warm-up leak "
     "into a window that nobody synchronised."),)
 
 COUNT_CASES: dict[str, Case] = {
-    
     "both-as-published": Case(
         "holds",
         "With {software}, math launches {math}{math_beside} and naive in place {inplace}{beside}, as in the article.",
@@ -182,30 +193,32 @@ def _roles(variant: VariantFacts) -> str:
 
 def evidence(facts: RunFacts) -> Evidence:
     shown = [facts.variants[name] for name in PAIR if facts.ok(name)]
-    tables = [*_times(facts, shown)]
+    beside = published.same_workload(facts)
+    tables = [*_times(facts, shown, beside)]
     tables += [steps_table(v, f"{v.title}: all GPU activities of one forward, in launch order.") for v in reversed(shown) if v.activities]
     charts = (*time_bars("math-slowdown-gpu-time", [(v, v.gpu_time) for v in shown], "GPU time per forward",
-                         "GPU time per forward; whiskers span the seven processes, marks are the article's averages under the profiler.",
-                         [published.of(v.id, "gpu_time") for v in shown], "article"),
+                         f"GPU time per forward{whiskers(facts, 'gpu_time', PAIR)}" + (", marks are the article's averages under the profiler." if beside else "."),
+                         [published.of(v.id, "gpu_time") for v in shown] if beside else None, "article" if beside else None),
               *stacked_roles("math-slowdown-steps", shown, "Where the GPU time of one forward goes, by what each activity does."))
     return Evidence(tables=tuple(tables), charts=charts)
 
 
-def _times(facts: RunFacts, shown: list[VariantFacts]) -> list[Table]:
+def _times(facts: RunFacts, shown: list[VariantFacts], beside: bool) -> list[Table]:
+    """beside: the article's workload, so that its ratio may stand here."""
     kinds = (("GPU time, same inputs (hot)", "gpu_time"), ("GPU time, rotating inputs (cold)", "gpu_time_cold"), ("wall time", "wall_time"), ("host time", "host_time"))
     rows = []
     for label, name in kinds:
-        times = [variant.time(name) for variant in shown]
-        if len(times) == len(PAIR) and all(times):
-            ratio = _ratio(times[1], times[0])
-            spread = [f"{Seconds(time.median)} ({Seconds(time.low)} to {Seconds(time.high)})" for time in times]
-            value = PUBLISHED_RATIO if name == "gpu_time" else None
-            rows.append((label, *spread, Ratio(ratio.median), f"{Ratio(ratio.low)} to {Ratio(ratio.high)}", value))
+        pairs = rank(facts, name, PAIR).pairs
+        if len(shown) < len(PAIR) or ("sdpa_math", "naive_inplace") not in pairs:
+            continue
+        ratio = pairs["sdpa_math", "naive_inplace"].ratio
+        told = (Ratio(ratio.median), f"{Ratio(ratio.low)} to {Ratio(ratio.high)}") if ratio else (None, None)
+        rows.append((label, *(interval(variant.times[name]) for variant in shown), *told, *([PUBLISHED_RATIO if name == "gpu_time" else None] if beside else [])))
     if not rows:
         return []
-    return [Table(columns("Quantity", f"#{shown[0].title}", f"#{shown[1].title}", "#Ratio", "#Over the processes", "#Article"), tuple(rows),
-                  caption="Time per forward: median of the process medians, lowest and highest.",
-                  notes=("The article's ratio is one of averages under the profiler.",))]
+    heads = ["Quantity", f"#{shown[0].title}", f"#{shown[1].title}", "#Ratio", "#Over the processes", *(["#Article"] if beside else [])]
+    return [Table(columns(*heads), tuple(rows), caption="Time per forward: median of the process medians, lowest and highest.",
+                  notes=("The article's ratio is one of averages under the profiler.",) if beside else ())]
 
 
 FINDING = Finding(
@@ -214,7 +227,7 @@ FINDING = Finding(
     question="One line of `scaled_dot_product_attention` replaces five of yours. Why can it be slower?",
     questions=(
         claim("math-slower", "SDPA math is slower than the naive forward in place.", slower_rule, SLOWER_CASES, needs=(needs.ran(*PAIR),)),
-        claim("math-3.7x", f"SDPA math takes about {PUBLISHED_RATIO} as long as the naive forward in place.", ratio_rule, RATIO_CASES, needs=(needs.article_workload(), needs.timed("gpu_time", *PAIR),)),
+        claim("math-3.7x", f"SDPA math takes about {PUBLISHED_RATIO} as long as the naive forward in place.", ratio_rule, RATIO_CASES, needs=(needs.article_workload(), compared("gpu_time", *PAIR), needs.one_timer(*PAIR))),
         claim("math-20-kernels", f"SDPA math launches {published.of('sdpa_math', 'kernels')} kernels, the naive forward in place {published.of('naive_inplace', 'kernels')}.", count_rule, COUNT_CASES, needs=(needs.lane(*PAIR),)),
     ),
     evidence=evidence,

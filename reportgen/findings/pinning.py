@@ -7,16 +7,19 @@ from variants import backends
 from ..analysis import RunFacts, VariantFacts
 from ..analysis.pins import PINNED, own_op, seen_ops
 from ..questions import needs
-from ..questions.model import Advice, Because, Case, Decision, decide, not_measurable
+from ..questions.model import Advice, Because, Case, Decision, Relies, decide, not_measurable
 from ..questions.needs import refusal
+from ..questions.ranked import states_said
 from ..questions.shared import OTHER_SHAPE, other_workload, software
-from ..saying.units import listed, plural
+from ..saying.units import listed, plural, verb
 
 BACKENDS = {name: backend.title for name, backend in backends.BACKENDS.items()}
 _DEFAULT = Because("default", "Unpinned, this torch picks {default} for this shape without a mask of one's own and without gradients ({software}): {default_op} is what it dispatches.")
 
+OBEYED = Relies("sdpa-pin", ("all-answer", "some-did-not-run"))
+"""What advice about a pinned variant rests on: what was measured under a pin is that backend's."""
+
 PIN_CASES: dict[str, Case] = {
-    
     "all-answer": Case(
         "holds",
         "All four backends answer to their pins, with {software}: each one's own op appears in its trace.",
@@ -28,23 +31,24 @@ PIN_CASES: dict[str, Case] = {
         "A pin did not decide which backend ran, with {software}: {wrong}.",
         because=(_DEFAULT,), caveats=(OTHER_SHAPE,),
         advice=(Advice("Look in the trace for the op that ran instead, and at torch's warnings for the reason."),)),
-    "some-did-not-run": not_measurable(
-        "{answered} to their pins, with {software}, but {missing} did not run here ({reason}).", partly=True),
+    "some-did-not-run": not_measurable("{answered} to their pins, with {software}, but {missing}.", partly=True),
 }
 
 
 def pin_rule(facts: RunFacts) -> Decision:
-    missing = [name for name in PINNED if not facts.ok(name)]
-    ran = [facts.variants[name] for name in PINNED if facts.ok(name)]
-    if any(not variant.ops for variant in ran):
+    """A wrong result says nothing about its pin: where its trace was kept, the op in it counts."""
+    held = [facts.variants[name] for name in PINNED if name in facts.variants]
+    seen = [variant for variant in held if variant.ok or (variant.state.ran and variant.ops)]
+    missing = [name for name in PINNED if name not in {variant.id for variant in seen}]
+    if any(not variant.ops for variant in seen):
         return needs.older(facts, "the list of CPU ops")
-    wrong = [variant for variant in ran if own_op(variant) is None]
+    wrong = [variant for variant in seen if own_op(variant) is None]
     args = {"software": software(facts, "torch", "cudnn"), "other_workload": other_workload(facts), **_default(facts)}
     if wrong:
         return decide("other-op", **args, wrong=listed([f"the trace of {v.title} has no `{PINNED[v.id].ops[0]}`{_instead(v)}" for v in wrong]))
     if missing:
-        answered = f"{listed([variant.title for variant in ran])} answer{'s' if len(ran) == 1 else ''}" if ran else "none could answer"
-        return decide("some-did-not-run", **args, answered=answered, missing=listed([_title(facts, name) for name in missing]), reason=_reason(facts, missing))
+        answered = f"{listed([variant.title for variant in seen])} {verb(len(seen), 'answers', 'answer')}" if seen else "none could answer"
+        return decide("some-did-not-run", **args, answered=answered, missing=_missing(facts, missing))
     return decide("all-answer", **args)
 
 
@@ -53,15 +57,13 @@ def _instead(variant: VariantFacts) -> str:
     return f" but {listed([f'`{op}`' for op in seen])}" if seen else ""
 
 
-def _title(facts: RunFacts, name: str) -> str:
-    return facts.variants[name].title if name in facts.variants else name
-
-
-def _reason(facts: RunFacts, missing: list[str]) -> str:
-    """torch's own words for the first, and how many more reasons there are."""
-    reasons = list(dict.fromkeys((facts.variants[name].reason or facts.variants[name].state.value) if name in facts.variants else "recorded before this variant was added"
-                                 for name in missing))
-    return refusal(reasons[0]) + (f"; and {plural(len(reasons) - 1, 'other reason')}" if len(reasons) > 1 else "")
+def _missing(facts: RunFacts, names: list[str]) -> str:
+    """`SDPA efficient and SDPA cuDNN did not run here (No available kernel)`: torch's own words for the first, and how many more reasons there are."""
+    held, later = [name for name in names if name in facts.variants], [name for name in names if name not in facts.variants]
+    reasons = list(dict.fromkeys(refusal(facts.variants[name].reason or "") for name in held if facts.variants[name].reason))
+    more = f"; and {plural(len(reasons) - 1, 'other reason')}" if len(reasons) > 1 else ""
+    said = [states_said(facts, held) + (f" ({reasons[0]}{more})" if reasons else "")] if held else []
+    return "; ".join([*said, *([f"{listed([f'`{name}`' for name in later])} {verb(later, 'is', 'are')} newer than this run"] if later else [])])
 
 
 def _default(facts: RunFacts) -> dict[str, object]:

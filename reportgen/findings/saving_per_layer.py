@@ -5,23 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 from ..analysis import RunFacts
+from ..analysis.chains import PAIR, Chained, chained, per_layer_ratio
 from ..analysis.masking import hidden_copies
-from ..numbers.statistics import MAGNITUDE_TOLERANCE, Estimate, compare, magnitude
+from ..numbers.statistics import MAGNITUDE_TOLERANCE, PROCESSES, magnitude
 from ..questions import needs
 from ..questions.model import Advice, Because, Case, Chart, Decision, Evidence, Finding, claim, decide, not_measurable
+from ..questions.needs import too_few
+from ..questions.ranked import timer_said
 from ..questions.shared import OTHER_SHAPE, other_workload
-from ..run import Chains
 from ..saying.tables import Table, columns
 from ..saying.units import Count, Percent, Ratio, Seconds, difference, plural
-
-PAIR = ("naive", "naive_inplace")
 
 _ADVICE = (Advice("Multiply before you optimise: a saving per layer times the layers of your model, beside the time of the whole "
     "forward, tells whether it is worth a change."),)
 _SHARE = Because("share", "The {deep} layers take {total} with the copy and {rest} without it; the saving is {share} of the first. Each layer here is the attention alone, without projections and MLP.")
 
 CASES: dict[str, Case] = {
-    
     "probe-failed": not_measurable("the saving over a chain of forwards was not recorded ({reason})."),
     "no-copy": not_measurable("naive shows no copy under `masked_fill` here, so there is no kernel whose saving could add up."),
     "adds-up": Case(
@@ -39,9 +38,15 @@ CASES: dict[str, Case] = {
         "The saving more than adds up: {deep} chained forwards save {deep_saving}, {per_layer} each, {ratio} what a single forward saves ({single}; processes {low} to {high}).",
         because=(_SHARE,), caveats=(OTHER_SHAPE,), advice=_ADVICE,
     ),
+    "costs-deep": Case(
+        "differs",
+        "The saving does not add up: a single forward saves {single}, but {deep} chained forwards take {deep_more} longer in place, {each_more} each (processes {low} to {high} of what "
+        "a single one saves).",
+        caveats=(OTHER_SHAPE,),
+    ),
     "straddles": Case(
         "within noise",
-        "{deep} chained forwards save {per_layer} each and a single one {single}, but the processes ({low} to {high}) lie on both sides of the border at {tolerance}.",
+        "{deep} chained forwards {deep_each} {single}, but the processes ({low} to {high}) lie on both sides of the border at {tolerance}.",
         because=(_SHARE,), caveats=(OTHER_SHAPE,), advice=_ADVICE,
     ),
     "no-saving": Case(
@@ -58,63 +63,61 @@ CASES: dict[str, Case] = {
 
 
 def rule(facts: RunFacts) -> Decision:
-    probe = facts.probes.saving_accumulates
+    probe, found = facts.probes.saving_accumulates, chained(facts)
     if probe is None:
         return needs.older(facts, "a chain of forwards")
-    if not probe.timed:
-        return decide("probe-failed", reason=probe.reason or "no times were recorded")
+    if found is None:
+        return decide("probe-failed", reason=(probe.reason or "no times were recorded").rstrip("."))
     if not hidden_copies(facts.variants["naive"]):
         return decide("no-copy")
-    times, (single, deep) = chains(probe), layers(probe)
-    naive, inplace = (times[name, single] for name in PAIR)
-    args: dict[str, Any] = {"naive": Seconds(naive.median), "inplace": Seconds(inplace.median), "other_workload": other_workload(facts)}
-    found = compare(inplace, naive, facts.floor_of("gpu_time", "naive", "naive_inplace"))
-    if found.winner != "first":
-        return decide({"tie": "no-saving", "second": "costs"}[found.winner], **args)
-    ratio = per_layer(probe)
-    whole = times["naive", deep].median
-    saving = whole - times["naive_inplace", deep].median
-    total, rest, saved = difference(whole, whole - saving)
-    args |= {"deep": Count(deep), "deep_saving": saved, "per_layer": Seconds(saving / deep), "single": Seconds(naive.median - inplace.median),
+    single, deep = found
+    if len(single.compared.ratio.samples) < PROCESSES:
+        return too_few(len(single.compared.ratio.samples))
+    args: dict[str, Any] = {"naive": Seconds(single.naive.median), "inplace": Seconds(single.inplace.median), "other_workload": other_workload(facts)}
+    if single.compared.winner != "second":
+        return decide({"tie": "no-saving", "first": "costs"}[single.compared.winner], **args)
+    ratio = per_layer_ratio(single, deep)
+    total, rest, saved = difference(deep.naive.median, deep.inplace.median)
+    args |= {"deep": Count(deep.layers), "deep_saving": saved, "per_layer": Seconds(deep.per_layer), "single": Seconds(single.saved),
              "ratio": Ratio(ratio.median), "low": Ratio(ratio.low), "high": Ratio(ratio.high), "total": total, "rest": rest,
-             "share": Percent(round(100 * saving / whole, 1)), "tolerance": f"±{Percent(100 * MAGNITUDE_TOLERANCE)}"}
+             "share": Percent(round(100 * deep.saved / deep.naive.median, 1)) if deep.saved > 0 else None, "deep_more": Seconds(-deep.saved),
+             "each_more": Seconds(-deep.per_layer), "deep_each": _each(deep), "tolerance": f"±{Percent(100 * MAGNITUDE_TOLERANCE)}"}
     verdict = magnitude(ratio, 1.0)
-    return decide({"holds": "adds-up", "straddles": "straddles"}.get(verdict) or ("adds-up-less" if ratio.median < 1 else "adds-up-more"), **args)
+    less = "costs-deep" if deep.saved < 0 else "adds-up-less"
+    return decide({"holds": "adds-up", "straddles": "straddles"}.get(verdict) or (less if ratio.median < 1 else "adds-up-more"), **args)
 
 
-def layers(probe: Chains) -> tuple[int, int]:
-    """The shortest and the longest chain that was timed."""
-    return min(probe.layers), max(probe.layers)
-
-
-def chains(probe: Chains) -> dict[tuple[str, int], Estimate]:
-    """(variant, layers) → time of the whole chain."""
-    return {(name, depth): probe.time(name, depth) for name in PAIR for depth in layers(probe)}
-
-
-def per_layer(probe: Chains) -> Estimate:
-    """Saving per layer of the long chain ÷ that of the short one, process by process."""
-    times, (single, deep) = chains(probe), layers(probe)
-    savings = {depth: [(a - b) / depth for a, b in zip(times["naive", depth].samples, times["naive_inplace", depth].samples)] for depth in (single, deep)}
-    return Estimate(tuple(long / short if short else float("inf") for long, short in zip(savings[deep], savings[single])))
+def _each(deep: Chained) -> str:
+    if deep.saved < 0:
+        return f"cost {Seconds(-deep.per_layer)} more each in place, while a single one saves"
+    return f"save {Seconds(deep.per_layer)} each and a single one"
 
 
 def evidence(facts: RunFacts) -> Evidence:
-    probe = facts.probes.saving_accumulates
-    if probe is None or not probe.timed:
+    probe, found = facts.probes.saving_accumulates, chained(facts)
+    if probe is None or found is None:
         return Evidence()
-    times = chains(probe)
-    rows = []
-    for depth in layers(probe):
-        naive, inplace = (times[name, depth].median for name in PAIR)
-        rows.append((Count(depth), *difference(naive, inplace, digits=4), Seconds((naive - inplace) / depth)))
-    table = Table(columns("#Chained forwards", "#Naive", "#Naive in place", "#Saved", "#Saved per forward"), tuple(rows),
-                  caption=f"Time of the whole chain, median over the processes, taken by {probe.timer or 'an unrecorded timer'}.")
-    data = {"labels": [f"{row[0]} chained" for row in rows], "values": [float(row[4]) * 1e6 for row in rows], "low": None, "high": None, "unit": "µs",
+    rows = tuple((Count(one.layers), *_cells(one)) for one in found)
+    table = Table(columns("#Chained forwards", "#Naive", "#Naive in place", "#Saved", "#Saved per forward"), rows,
+                  caption=f"Time of the whole chain, median over the processes, taken by {timer_said(probe.timer)}.")
+    return Evidence(tables=(table,), charts=_chart(found))
+
+
+def _cells(one: Chained) -> tuple[object, ...]:
+    naive, inplace, saved = difference(one.naive.median, one.inplace.median, digits=4)
+    if one.saved < 0:
+        return naive, inplace, f"nothing: {saved.removeprefix('-')} more", f"nothing: {Seconds(-one.per_layer)} more"
+    return naive, inplace, saved, Seconds(one.per_layer)
+
+
+def _chart(found: tuple[Chained, Chained]) -> tuple[Chart, ...]:
+    """What is saved per forward; nothing where a chain saves nothing."""
+    if any(one.saved <= 0 for one in found):
+        return ()
+    data = {"labels": [f"{Count(one.layers)} chained" for one in found], "values": [one.per_layer * 1e6 for one in found], "low": None, "high": None, "unit": "µs",
             "ids": None, "reference": None, "log": False}
-    said = ", ".join(f"{plural(int(row[0]), 'forward')} in a chain {row[4]}" for row in rows)
-    chart = Chart("saving-per-layer", "bars", data, alt=f"Time saved per forward by masking in place: {said}.", caption="Saving per forward, in a short chain and in a long one.")
-    return Evidence(tables=(table,), charts=(chart,))
+    said = ", ".join(f"{plural(one.layers, 'forward')} in a chain {Seconds(one.per_layer)}" for one in found)
+    return (Chart("saving-per-layer", "bars", data, alt=f"Time saved per forward by masking in place: {said}.", caption="Saving per forward, in a short chain and in a long one."),)
 
 
 FINDING = Finding(

@@ -75,8 +75,12 @@ def _outcome(question: Question, case: Case, decision: Decision, gate: bool) -> 
     sentence = fill(case.headline, args)
     if verdict is None and gate:
         sentence = sentence[:1].upper() + sentence[1:]
-    pieces = tuple(Advised(fill(one.says, args), fill(one.more, args), one.when) for one in case.advice if one.needs is None or there(args.get(one.needs)))
+    pieces = tuple(Advised(fill(one.says, args), fill(one.more, args) if _given(one.more_needs, args) else "", one.when) for one in case.advice if _given(one.needs, args))
     return Outcome(question.id, verdict, decision.case, sentence, said(case.because, args), said(case.caveats, args), pieces, args, case.partly, gate, question.source)
+
+
+def _given(needs: str | None, args: Mapping[str, Any]) -> bool:
+    return needs is None or there(args.get(needs))
 
 
 def there(value: object) -> bool:

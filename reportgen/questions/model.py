@@ -46,7 +46,7 @@ class Advice:
     """A piece of advice.
 
     says: the sentence that stands alone, also on the front page; more: what follows it on the finding's page
-    needs: the argument of its own case without which it is not given
+    needs, more_needs: the argument of its own case without which it is not given; without which `more` is not said
     when: other questions' cases that it relies on; it is given only where all of them came out so
     """
 
@@ -54,6 +54,7 @@ class Advice:
     more: str = ""
     needs: str | None = None
     when: tuple[Relies, ...] = ()
+    more_needs: str | None = None
 
 
 @dataclass(frozen=True)

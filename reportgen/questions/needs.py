@@ -11,7 +11,8 @@ import re
 
 from ..analysis import RunFacts, State, VariantFacts, published
 from ..numbers.quantities import QUANTITIES
-from ..saying.units import Percent
+from ..numbers.statistics import PROCESSES
+from ..saying.units import Count, Percent, listed, plural
 from .model import Decision, Need, decide
 
 
@@ -39,6 +40,17 @@ def timed(quantity: str, *names: str) -> Need:
     """Every named variant ran and has the quantity."""
     return Need(f"{QUANTITIES[quantity].label} of {', '.join(names)}",
                 lambda facts: unmet(facts, ran(*names)) or _first(facts, names, lambda f, name: _not_timed(f, f.variants[name], quantity)))
+
+
+def compared(quantity: str, *names: str) -> Need:
+    """Every named variant has the quantity, from enough processes to tell two of them apart."""
+    return Need(f"{QUANTITIES[quantity].label} of {', '.join(names)} in {PROCESSES} processes",
+                lambda facts: unmet(facts, timed(quantity, *names)) or _few(facts, quantity, names))
+
+
+def one_timer(*names: str) -> Need:
+    """One timer took the GPU times of all of them, so that their ratios mean something."""
+    return Need(f"one timer for {', '.join(names)}", lambda facts: _other_timers(facts, names))
 
 
 def article_workload() -> Need:
@@ -122,6 +134,22 @@ def _not_timed(facts: RunFacts, variant: VariantFacts, quantity: str) -> Decisio
         if reason:
             return decide("untimed", quantity=QUANTITIES[quantity].label, missing=variant.title, reason=reason)
     return older(facts, QUANTITIES[quantity].label)
+
+
+def _few(facts: RunFacts, quantity: str, names: tuple[str, ...]) -> Decision | None:
+    processes = min(len(facts.variants[name].times[quantity].samples) for name in names)
+    return None if processes >= PROCESSES else too_few(processes)
+
+
+def too_few(processes: int) -> Decision:
+    """The gate of a run in which nothing can be told apart."""
+    return decide("few", processes=plural(processes, "process", "processes"), needed=Count(PROCESSES))
+
+
+def _other_timers(facts: RunFacts, names: tuple[str, ...]) -> Decision | None:
+    if len({facts.variants[name].timer for name in names}) < 2:
+        return None
+    return decide("other-timers", mixed=listed([facts.variants[name].title for name in names]))
 
 
 def share(value: float) -> Percent | str:

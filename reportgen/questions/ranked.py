@@ -1,12 +1,15 @@
-"""How a ranking is said: times in order, and who might be faster for want of a comparable time."""
+"""How a ranking is said: times in order, what stands between them, who is not ranked and why, and what timed it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..analysis import RunFacts
-from ..analysis.ranking import Ranking, Rival
-from ..saying.units import Seconds, listed
+from ..analysis import RunFacts, State, VariantFacts
+from ..analysis.ranking import Pair, Ranking, Rival
+from ..numbers.statistics import Estimate
+from ..saying.units import Ratio, Seconds, extent, listed, spelled, verb
+from .model import Because
+from .needs import refusal, share
 
 TIMERS = {"cuda-graph": "a CUDA graph", "queued-events": "queued events", "wall": "the wall clock"}
 """A run's word for a timer, as a sentence calls it."""
@@ -20,6 +23,73 @@ def times_said(facts: RunFacts, ranking: Ranking, names: Sequence[str], brackets
     """`SDPA flash (93.2 µs) and SDPA cuDNN (59.1 µs)`, medians in the order given."""
     said = [(facts.variants[name].title, Seconds(facts.variants[name].times[ranking.quantity.name].median)) for name in names]
     return listed([f"{title} ({time})" if brackets else f"{title} {time}" for title, time in said])
+
+
+UNSTEADY = Because("apart", "The processes disagree: from one to another this ratio changes by up to {apart}, so no median sums them up.")
+"""A caveat of a pair whose ratio is told: `apart` is its `disagreement`."""
+
+
+def whiskers(facts: RunFacts, quantity: str, names: Sequence[str]) -> str:
+    """`; whiskers span the seven processes`, for a chart's caption; empty where there is one."""
+    counts = {len(time.samples) for name in names if name in facts.variants and (time := facts.variants[name].time(quantity))}
+    return f"; whiskers span the {spelled(max(counts))} processes" if counts and max(counts) > 1 else ""
+
+
+def interval(time: Estimate | None) -> str | None:
+    """`59 µs (58.7 to 59.3 µs)`: the median of the processes with the smallest and the largest."""
+    return None if time is None else f"{Seconds(time.median)} ({Seconds(time.low)} to {Seconds(time.high)})"
+
+
+def ranges_said(facts: RunFacts, quantity: str, names: Sequence[str]) -> str:
+    """`SDPA flash 2.45 to 3.96 ms and SDPA cuDNN 66.1 to 103 ms`: smallest to largest, where a median would say too much."""
+    return listed([f"{facts.variants[name].title} {extent(time.low, time.high)}" for name in names if (time := facts.variants[name].time(quantity))])
+
+
+def disagreement(pairs: Sequence[Pair]) -> Ratio | None:
+    """By which factor the per-process ratios of the unsteady ones among `pairs` lie apart at most; `None` where all are steady."""
+    apart = [pair.ratio.high / pair.ratio.low for pair in pairs if pair.unsteady and pair.ratio]
+    return Ratio(max(apart)) if apart else None
+
+
+_BECAME = {
+    State.WRONG: ("gave a wrong result", "gave wrong results"),
+    State.REFUSED: ("did not run here", "did not run here"),
+    State.FAILED: ("broke off here", "broke off here"),
+    State.NOT_TRIED: ("was not tried in this run", "were not tried in this run"),
+    State.RECORDED_BEFORE: ("is newer than this run", "are newer than this run"),
+}
+
+
+def states_said(facts: RunFacts, names: Sequence[str]) -> str:
+    """`SDPA flash did not run here; SDPA math was not tried in this run`: never one state as another. Empty where all are right."""
+    by_state = {state: [name for name in names if facts.variants[name].state is state] for state in _BECAME}
+    return "; ".join(f"{titles_said(facts, found)} {verb(found, *_BECAME[state])}" for state, found in by_state.items() if found)
+
+
+def wrong_said(facts: RunFacts, names: Sequence[str]) -> str:
+    """`SDPA cuDNN (relative error 30 %, allowed 0.48 %)`; the recorded reason where there is no error."""
+    return listed([f"{facts.variants[name].title} ({_error(facts.variants[name])})" for name in names])
+
+
+def _error(variant: VariantFacts) -> str:
+    if variant.relative_error is None or variant.allowed_error is None:
+        return refusal(variant.reason or variant.state.value)
+    return f"relative error {share(variant.relative_error)}, allowed {share(variant.allowed_error)}"
+
+
+def timers_used(facts: RunFacts, names: Sequence[str]) -> str | None:
+    """What took the GPU times of those that have one: `replays of a CUDA graph`, or each with its variants where timers are mixed."""
+    by_timer: dict[str | None, list[str]] = {}
+    for name in names:
+        if name in facts.variants and facts.variants[name].ok and facts.variants[name].gpu_time:
+            by_timer.setdefault(facts.variants[name].timer, []).append(name)
+    if len(by_timer) < 2:
+        return next((_taken_by(timer) for timer in by_timer), None)
+    return listed([f"{_taken_by(timer)} for {titles_said(facts, timed)}" for timer, timed in by_timer.items()])
+
+
+def _taken_by(timer: str | None) -> str:
+    return {"cuda-graph": "graph replays", "queued-events": "forwards between queued events"}.get(timer or "", f"forwards timed by {timer_said(timer)}")
 
 
 def rivals_said(facts: RunFacts, ranking: Ranking, rivals: Sequence[Rival]) -> str:

@@ -140,22 +140,30 @@ def text(value: object) -> str:
     return str(value)
 
 
+MOST_DIGITS = 5
+"""No duration that is one of two in a difference is printed with more digits: processes differ long before."""
+
+
 def difference(larger: float, smaller: float, digits: int = 3) -> tuple[str, str, str]:
     """Two durations in seconds and what lies between them, in one unit and rounded so that they add up as printed.
 
-    Args:
-        digits: significant digits of what lies between.
+    The least of the three sets the unit and the decimals, but the greatest has at most five digits.
 
-    >>> difference(0.0010548, 0.0009283)
-    ('1,055 µs', '928 µs', '127 µs')
+    Args:
+        digits: significant digits of the least.
+
+    >>> difference(0.0010548, 0.0009283), difference(0.0010501, 0.0000464)
+    (('1,055 µs', '928 µs', '127 µs'), ('1,050.1 µs', '46.4 µs', '1,003.7 µs'))
     """
-    gap = larger - smaller
+    gap, most = larger - smaller, max(larger, smaller)
     if gap == 0:
         return str(Seconds(larger)), str(Seconds(smaller)), str(Seconds(0))
-    size, unit = next(((size, unit) for size, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")) if abs(gap) >= size), (1e-9, "ns"))
-    decimals = max(0, digits - 1 - math.floor(math.log10(abs(gap) / size)))
+    least = max(min(abs(gap), larger, smaller), most * 10.0 ** (2 - MOST_DIGITS))
+    size, unit = next(((size, unit) for size, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")) if least >= size), (1e-9, "ns"))
+    decimals = digits - 1 - math.floor(math.log10(least / size))
+    decimals = max(0, min(decimals, MOST_DIGITS - 1 - math.floor(math.log10(most / size))))
     first, second = (round(value / size, decimals) for value in (larger, smaller))
-    return tuple(f"{value:,.{decimals}f} {unit}" for value in (first, second, first - second))  # type: ignore[return-value]
+    return tuple(f"{value:,.{decimals}f} {unit}" for value in (first, second, first - second + 0.0))  # type: ignore[return-value]
 
 
 def extent(low: float, high: float) -> str:
@@ -186,3 +194,20 @@ def listed(names: list[str] | tuple[str, ...], last: str = "and") -> str:
 def plural(count: int, noun: str, plural_noun: str | None = None) -> str:
     """`1 kernel`, `20 kernels`."""
     return f"{Count(count)} {noun if count == 1 else plural_noun or noun + 's'}"
+
+
+_WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+
+
+def spelled(count: int) -> str:
+    """A small number in words, as prose wants it: `seven`; a greater one in digits."""
+    return _WORDS[count] if 0 <= count < len(_WORDS) else str(Count(count))
+
+
+def verb(of: int | list[str] | tuple[str, ...], one: str, many: str) -> str:
+    """The form of a verb that agrees with a number, or with how many names stand before it.
+
+    >>> verb(1, "costs", "cost"), verb(["flash", "cuDNN"], "costs", "cost")
+    ('costs', 'cost')
+    """
+    return one if (of if isinstance(of, int) else len(of)) == 1 else many

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from builders import facts, unavailable, variant
 from reportgen.questions.evaluate import evaluate
 from reportgen.findings.cpu_bill import FINDING
 from reportgen.numbers.statistics import Estimate
-from turned import timed
+from turned import WIDE, timed
 
 CLAIMS = {claim.id: claim for claim in FINDING.claims}
+
+def bimodal(low: float, high: float) -> Estimate:
+    """Seven processes, four of which take `low` microseconds and three `high`: host times spread by 3 %, so ratios lie high ÷ low × 1.015 ÷ 0.988 apart."""
+    return Estimate(tuple(us * 1e-6 for us in (low, high, low, high, low, high, low)))
+
+
+def all_of_fifteen_ops():
+    run = timed(facts(), "host_time", sdpa_efficient=40, sdpa_flash=50, sdpa_cudnn=60)
+    for name in ("sdpa_flash", "sdpa_efficient", "sdpa_cudnn"):
+        run = variant(run, name, op_count=15)
+    return run
+
 
 CASES_REACHED = {
     ("cudnn-cpu-cost", "costs-most"): (
@@ -25,6 +39,10 @@ CASES_REACHED = {
         lambda: timed(facts(), "host_time", sdpa_efficient=40, sdpa_flash=46.5, sdpa_cudnn=47),
         "Which of the three costs the most CPU time in the steady state cannot be told apart, with torch 2.11.0+cu130 and cuDNN 9.19.0: "
         "cuDNN ties with SDPA flash (SDPA cuDNN 47.0 µs, SDPA flash 46.5 µs and SDPA efficient 40.0 µs per call)."),
+    ("cudnn-cpu-cost", "unsteady"): (
+        lambda: variant(facts(), "sdpa_cudnn", host_time=bimodal(30, 1500)),
+        "Which of the three costs the most CPU time in the steady state cannot be told, with torch 2.11.0+cu130 and cuDNN 9.19.0: the processes disagree by up to 51.4× about "
+        "cuDNN, SDPA efficient and SDPA flash (SDPA flash 43.0 µs, SDPA efficient 40.0 µs and SDPA cuDNN 30.0 µs per call)."),
     ("fewer-ops-not-less-cpu", "fewer-and-dearer"): (
         lambda: facts(),
         "Fewer ops do not mean less CPU work, with torch 2.11.0+cu130 and cuDNN 9.19.0: SDPA cuDNN takes 47.0 µs with 7 ops, SDPA efficient"
@@ -39,6 +57,14 @@ CASES_REACHED = {
         "No two fused backends with different numbers of ops differ in CPU time beyond this run's noise, with torch 2.11.0+cu130 and cuDNN "
         "9.19.0: SDPA efficient takes 40.0 µs with 15 ops, SDPA flash 40.2 µs with 17; SDPA cuDNN takes 40.4 µs with 7 ops, SDPA efficient "
         "40.0 µs with 15; SDPA cuDNN takes 40.4 µs with 7 ops, SDPA flash 40.2 µs with 17."),
+    ("fewer-ops-not-less-cpu", "equal-counts"): (
+        lambda: all_of_fifteen_ops(),
+        "Not measurable: the fused backends dispatch the same number of ops each here, so none has fewer."),
+    ("fewer-ops-not-less-cpu", "unsteady"): (
+        lambda: variant(timed(facts(), "host_time", sdpa_flash=40.1), "sdpa_cudnn", host_time=bimodal(30, 1500)),
+        "Whether fewer ops mean less CPU work cannot be told, with torch 2.11.0+cu130 and cuDNN 9.19.0: the processes disagree by up to 51.4× about two fused backends (SDPA efficient "
+        "takes 40.0 µs with 15 ops, SDPA flash 40.1 µs with 17; SDPA cuDNN takes 30.0 µs with 7 ops, SDPA efficient 40.0 µs with 15; SDPA cuDNN takes 30.0 µs with 7 ops, SDPA flash "
+        "40.1 µs with 17)."),
 }
 
 # claim → device → (verdict, case)
@@ -144,9 +170,13 @@ def test_one_dearer_backend_is_enough_to_differ_even_beside_a_tie():
     assert evaluate(CLAIMS["cudnn-cpu-cost"], run).case == "another-costs-more"
 
 
-def test_the_runs_own_floor_can_turn_a_difference_into_noise():
-    """43 against 47 µs is 9 %: beyond 2 %, within a floor of 12 %."""
-    assert evaluate(CLAIMS["cudnn-cpu-cost"], facts(floor=0.12)).verdict == "within noise"
+def test_the_runs_own_floor_can_turn_a_difference_into_noise_but_not_the_gpus_clock():
+    """43 against 47 µs is 9 %: beyond 2 %, within a floor of 12 %. GPU clocks that lie 12 % apart move no host time."""
+    assert evaluate(CLAIMS["cudnn-cpu-cost"], facts(floors={"host_time": 0.12})).verdict == "within noise"
+    held_back = evaluate(CLAIMS["cudnn-cpu-cost"], facts(floor=0.12))
+    assert held_back.verdict == "holds"
+    assert not any("12 %" in caveat for caveat in held_back.caveats)
+    assert evaluate(CLAIMS["cudnn-cpu-cost"], facts(floors={"host_time": 0.01})).caveats[0] == "Host time varies between runs: whole runs of the same code lie up to 1 % apart here."
 
 
 def test_a_pair_that_shows_it_is_enough_though_a_third_did_not_run():
@@ -157,11 +187,44 @@ def test_a_pair_that_shows_it_is_enough_though_a_third_did_not_run():
     assert outcome.headline.endswith("SDPA efficient takes 43.0 µs with 15 ops, SDPA flash 40.0 µs with 17.")
 
 
-def test_pairs_with_equal_counts_say_nothing():
-    run = timed(facts(), "host_time", sdpa_efficient=40, sdpa_flash=50, sdpa_cudnn=60)
+def test_two_that_cost_more_cost():
+    said = evaluate(CLAIMS["cudnn-cpu-cost"], timed(facts(), "host_time", sdpa_efficient=60, sdpa_flash=50, sdpa_cudnn=45)).headline
+    assert ": SDPA flash and SDPA efficient cost more (SDPA efficient 60.0 µs, SDPA flash 50.0 µs and SDPA cuDNN 45.0 µs per call)." in said
+
+
+def test_three_processes_tell_no_two_costs_apart():
+    run = facts()
     for name in ("sdpa_flash", "sdpa_efficient", "sdpa_cudnn"):
-        run = variant(run, name, op_count=15)
-    assert evaluate(CLAIMS["fewer-ops-not-less-cpu"], run).case == "tie"
+        run = variant(run, name, host_time=Estimate(run.variants[name].host_time.samples[:3]))
+    for claim in CLAIMS.values():
+        assert evaluate(claim, run).headline == "Nothing can be told apart: this run has 3 processes for each variant, and 7 are needed."
+
+
+def advice(claim, run):
+    return evaluate(CLAIMS[claim], run).advice
+
+
+def test_warming_up_is_advised_where_a_first_call_is_dear():
+    """Ten times the steady state or more in every process: 47 µs against 60 ms at a new shape, or against 95 ms at start-up."""
+    shapes = "Pay the first call before it matters: warm each shape up once per thread at start-up, and keep the number of shapes small."
+    start = "Pay the first call before it matters: warm up once at start-up."
+    graph = " Where the CPU is what you wait for, capture the forward in a CUDA graph: one launch of the graph is then all that is left to pay for."
+    assert advice("cudnn-cpu-cost", facts()) == shapes + graph
+    known = timed(facts(), "first_call_new_shape", sdpa_efficient=120, sdpa_flash=129, sdpa_cudnn=150)
+    assert advice("cudnn-cpu-cost", known) == start + graph
+    assert advice("cudnn-cpu-cost", timed(known, "first_call", sdpa_efficient=120, sdpa_flash=129, sdpa_cudnn=150)) == ""
+    assert advice("cudnn-cpu-cost", variant(facts(), "sdpa_flash", timer="queued-events")) == shapes
+
+
+def test_gpu_time_is_to_be_chosen_by_only_where_it_decides_and_the_cpu_does_not():
+    level = timed(facts(), "host_time", sdpa_efficient=40, sdpa_flash=40.2, sdpa_cudnn=40.4)
+    assert advice("fewer-ops-not-less-cpu", level) == "Choose by GPU time here: the CPU costs of the fused backends are too close to tell apart."
+    assert advice("fewer-ops-not-less-cpu", timed(level, "gpu_time", sdpa_cudnn=93)) == ""
+    # efficient and flash have 15 ops each, so the two are no pair; their costs differ all the same
+    dearer = variant(timed(facts(), "host_time", sdpa_efficient=40, sdpa_flash=43, sdpa_cudnn=41.2), "sdpa_flash", op_count=15)
+    dearer = replace(dearer, floors={"host_time sdpa_cudnn/sdpa_efficient": 0.05, "host_time sdpa_cudnn/sdpa_flash": 0.05})
+    assert evaluate(CLAIMS["fewer-ops-not-less-cpu"], dearer).case == "tie"
+    assert advice("fewer-ops-not-less-cpu", dearer) == ""
 
 
 def test_the_bill_sets_gpu_time_beside_host_time():
@@ -169,6 +232,21 @@ def test_the_bill_sets_gpu_time_beside_host_time():
     row = next(row for row in table.rows if row[0] == "SDPA cuDNN")
     assert [str(cell) for cell in row] == ["SDPA cuDNN", "7", "47.0 µs (46.3 µs to 47.7 µs)", "83.0 µs (78.8 µs to 87.2 µs)", "214 µs", "59.0 µs", "62.0 µs"]
     assert [str(cell) for cell in next(row for row in first.rows if row[0] == "SDPA flash")] == ["SDPA flash", "3.32 to 3.67 ms", "123 to 135 µs", "43.0 µs", "78.5× to 84.2×"]
+
+
+def test_the_articles_times_stand_beside_its_own_workload_only():
+    """214 µs belong to a sequence of 1,024."""
+    evidence = FINDING.evidence(facts(workload=WIDE))
+    assert [column.title for column in evidence.tables[0].columns] == ["Variant", "CPU ops", "Host time, unprofiled", "CPU time, profiled", "GPU time", "Wall time"]
+    assert evidence.charts[1].data["reference"] is None
+    assert evidence.charts[1].caption == "CPU time of one forward under the profiler."
+
+
+def test_without_gpu_times_nothing_is_said_to_be_queued():
+    evidence = FINDING.evidence(facts("cpu"))
+    assert evidence.charts[0].caption == "Host time per call."
+    assert evidence.charts[0].data["reference"] is None
+    assert evidence.tables[0].caption == "What one call costs the CPU in the steady state."
 
 
 def test_the_chart_says_the_times():

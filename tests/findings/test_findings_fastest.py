@@ -10,6 +10,7 @@ from builders import estimate, facts, failed, probes, unavailable, variant, with
 from reportgen.questions.evaluate import evaluate
 from reportgen.findings.fastest import FINDING
 from reportgen.run import DefaultBackend
+from reportgen.analysis import State
 from reportgen.numbers.statistics import Estimate
 from turned import counted, timed
 
@@ -64,9 +65,10 @@ CASES_REACHED = {
         lambda: processes(facts("a100"), 3),
         "Whether flash is the fastest by GPU time cannot be told, with torch 2.13.0+cu130 and cuDNN 9.19.0: this run has 3 processes for each variant, and 7 are needed to tell "
         "two apart."),
-    ("cudnn-gpu-between", "mixed-timers"): (
-        lambda: variant(facts("a100"), "sdpa_cudnn", timer="queued-events", gpu_time=estimate(150), trace_gpu_time=None),
-        "Not measurable: the GPU times of SDPA cuDNN and SDPA flash were taken by different timers, and their traces do not settle which is smaller."),
+    ("cudnn-gpu-between", "unsteady"): (
+        lambda: variant(facts("a100"), "sdpa_cudnn", gpu_time=bimodal(100, 300)),
+        "Whether cuDNN's GPU time lies between flash's and efficient's cannot be told, with torch 2.13.0+cu130 and cuDNN 9.19.0: the processes disagree by up to 3.01× about "
+        "cuDNN, SDPA flash and SDPA efficient (SDPA cuDNN 100 µs, SDPA flash 147 µs and SDPA efficient 278 µs)."),
     ("flash-fastest", "alone"): (
         lambda: only_flash(facts()),
         "Not measurable: flash is the only one of the six with a right result and a time, so it has nobody to beat."),
@@ -226,7 +228,14 @@ def test_a_variant_that_did_not_run_is_named_and_one_that_failed_can_win_nothing
     run = failed(facts(), "sdpa_cudnn")
     outcome = fastest(run)
     assert outcome.verdict == "holds"
-    assert outcome.caveats == ("Not in the race, because they did not run here: SDPA cuDNN.",)
+    assert outcome.caveats == ("Not in the race: SDPA cuDNN broke off here.",)
+
+
+def test_each_that_has_no_place_is_told_as_what_it_is():
+    run = unavailable(unavailable(facts(), "naive"), "naive_inplace")
+    run = variant(variant(run, "sdpa_math", state=State.NOT_TRIED, reason="not asked for in this run"), "sdpa_cudnn", state=State.WRONG, relative_error=0.3, allowed_error=0.0048)
+    assert fastest(run).caveats == ("Not ranked, because the result is wrong: SDPA cuDNN (relative error 30 %, allowed 0.48 %).",
+                                    "Not in the race: Naive and Naive in place did not run here; SDPA math was not tried in this run.")
 
 
 def test_a_variant_of_the_users_own_takes_no_part():

@@ -42,6 +42,10 @@ CASES_REACHED = {
     ("saving-accumulates", "adds-up-more"): (
         lambda: chain(26856),
         "The saving more than adds up: 24 chained forwards save 4.54 ms, 189 µs each, 1.50× what a single forward saves (126 µs; processes 1.50× to 1.50×)."),
+    ("saving-accumulates", "costs-deep"): (
+        lambda: chain(21600),
+        "The saving does not add up: a single forward saves 126 µs, but 24 chained forwards take 720 µs longer in place, 30.0 µs each (processes -0.238× to -0.238× of what a single one "
+        "saves)."),
     ("saving-accumulates", "straddles"): (
         scattered,
         "24 chained forwards save 126 µs each and a single one 126 µs, but the processes (0.700× to 1.30×) lie on both sides of the border at ±15 %."),
@@ -81,3 +85,25 @@ def test_the_saving_is_put_into_proportion():
 def test_the_evidence_shows_both_chains():
     table = FINDING.evidence(facts()).tables[0]
     assert [[str(cell) for cell in row] for row in table.rows] == [["1", "1,056.0 µs", "930.0 µs", "126.0 µs", "126 µs"], ["24", "25.344 ms", "22.320 ms", "3.024 ms", "126 µs"]]
+
+
+def test_what_costs_time_is_not_called_a_saving():
+    """21,600 µs for 24 out of place and 22,320 in place: 720 more. There is nothing to draw either."""
+    shown = FINDING.evidence(chain(21600))
+    assert [[str(cell) for cell in row] for row in shown.tables[0].rows] == [
+        ["1", "1,056.0 µs", "930.0 µs", "126.0 µs", "126 µs"], ["24", "21,600 µs", "22,320 µs", "nothing: 720 µs more", "nothing: 30.0 µs more"]]
+    assert shown.charts == ()
+    assert outcome("saving-accumulates", chain(21600)).because == ()
+    lying_across = [t - 24 * 126e-6 * part for t, part in zip(facts().probes.saving_accumulates.naive_inplace["24"].samples, (-1.0, 0.1, 0.1, 0.1, 0.2, 0.2, 0.1))]
+    assert outcome("saving-accumulates", chain(0, deep_samples=lying_across)).headline.startswith("24 chained forwards cost 14.1 µs more each in place, while a single one saves 126 µs, but")
+
+
+def test_the_timer_of_the_chains_is_said():
+    assert FINDING.evidence(facts()).tables[0].caption == "Time of the whole chain, median over the processes, taken by a CUDA graph."
+    assert FINDING.evidence(facts("cpu")).tables[0].caption == "Time of the whole chain, median over the processes, taken by the wall clock."
+
+
+def test_chains_of_three_processes_tell_nothing():
+    probe = facts().probes.saving_accumulates
+    short = {name: {layers: Estimate(time.samples[:3]) for layers, time in getattr(probe, name).items()} for name in ("naive", "naive_inplace")}
+    assert outcome("saving-accumulates", probes(facts(), saving_accumulates=replace(probe, **short))).case == "few"

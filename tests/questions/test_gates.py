@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from builders import facts, failed, no_lane, unavailable, variant, without
+from builders import estimate, facts, failed, no_lane, unavailable, variant, without
 from case_tables import CLAIMS, outcome
 from counted import h200
 from reportgen.analysis import Lost, State
 from reportgen.findings import claims
+from reportgen.numbers.statistics import Estimate
 from reportgen.questions import evaluate
 from reportgen.questions.gates import FAULT, GATES
 from reportgen.questions.model import Advice, Case, Relies, Source, claim, decide
@@ -26,6 +27,12 @@ def state(run, name, state, reason=None, **changes):
 
 def lost(run, name, what, reason, **changes):
     return variant(run, name, state=State.LOST, lost=(Lost(what, reason),), **changes)
+
+
+def processes(run, count):
+    """`run` with the first `count` processes only."""
+    return replace(run, variants={name: replace(held, times={quantity: Estimate(time.samples[:count]) for quantity, time in held.times.items()})
+                                  for name, held in run.variants.items()})
 
 
 BARE = dict(kernels=None, memcpys=None, memsets=None, activities=())
@@ -48,6 +55,11 @@ REACHED = {
                      "Not measurable: the GPU activities of SDPA efficient cannot be counted: 3 of 5 are missing."),
     "untimed": ("math-3.7x", lambda: lost(facts(), "sdpa_math", "GPU time", "the queue ran dry", gpu_time=None),
                 "Not measurable: the GPU time of SDPA math could not be taken (the queue ran dry)."),
+    "few": ("math-slower", lambda: processes(facts("a100"), 3), "Nothing can be told apart: this run has 3 processes for each variant, and 7 are needed."),
+    "mixed-timers": ("cudnn-gpu-between", lambda: variant(facts("a100"), "sdpa_cudnn", timer="queued-events", gpu_time=estimate(150), trace_gpu_time=None),
+                     "Not measurable: the GPU times of SDPA cuDNN and SDPA flash were taken by different timers, and their traces do not settle which is smaller."),
+    "other-timers": ("math-3.7x", lambda: variant(facts("a100"), "sdpa_math", timer="queued-events"),
+                     "Not measurable: the GPU times of Naive in place and SDPA math were taken by different timers, so the ratio of the two is not told."),
     "no-gpu-time": ("math-3.7x", lambda: replace(facts("cpu"), workload=facts().workload), "Not measurable: this device has no GPU time."),
     "recorded-before": ("math-upcast", lambda: without_ops(replace(facts(), **OLDER), "sdpa_math"), "Not measurable: this run was recorded before the list of CPU ops was measured."),
     "not-taken": ("math-upcast", lambda: without_ops(facts(), "sdpa_math"), "Not measurable: this run did not measure the list of CPU ops."),

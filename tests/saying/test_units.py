@@ -18,7 +18,9 @@ from reportgen.saying.units import (
     extent,
     listed,
     plural,
+    spelled,
     text,
+    verb,
 )
 
 
@@ -43,12 +45,19 @@ def test_unknown_prints_as_a_dash():
 
 @pytest.mark.parametrize(("larger", "smaller", "expected"), [
     (0.0010548, 0.0009283, ("1,055 µs", "928 µs", "127 µs")), (0.0253253, 0.0222873, ("25.33 ms", "22.29 ms", "3.04 ms")),
-    (0.00106, 0.00105951, ("1,060,000 ns", "1,059,510 ns", "490 ns")), (2.5, 1.25, ("2.50 s", "1.25 s", "1.25 s")), (1e-3, 1e-3, ("1.00 ms", "1.00 ms", "0 µs")),
-    (0.0009, 0.0011, ("900 µs", "1,100 µs", "-200 µs")),
+    (0.00106, 0.00105951, ("1,060.0 µs", "1,059.5 µs", "0.5 µs")), (2.5, 1.25, ("2.50 s", "1.25 s", "1.25 s")), (1e-3, 1e-3, ("1.00 ms", "1.00 ms", "0 µs")),
+    (0.0009, 0.0011, ("900 µs", "1,100 µs", "-200 µs")), (0.00105, 0.0000464, ("1,050.0 µs", "46.4 µs", "1,003.6 µs")),
+    (0.0253253, 0.02532530001, ("25,325 µs", "25,325 µs", "0 µs")),
 ])
 def test_a_difference_adds_up_as_printed(larger, smaller, expected):
     """A reader subtracts what stands there: 1.05 ms − 928 µs would not be 127 µs."""
     assert difference(larger, smaller) == expected
+
+
+def test_numbers_and_verbs_in_prose():
+    assert (spelled(0), spelled(1), spelled(7), spelled(12), spelled(13), spelled(1300)) == ("no", "one", "seven", "twelve", "13", "1,300")
+    assert verb(1, "costs", "cost") == "costs" and verb(0, "has", "have") == "have" and verb(2, "has", "have") == "have"
+    assert verb(["flash"], "beats", "beat") == "beats" and verb(("flash", "cuDNN"), "beats", "beat") == "beat"
 
 
 def test_a_range_says_a_shared_unit_once():
