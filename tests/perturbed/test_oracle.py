@@ -10,7 +10,6 @@ from perturbed.test_copies import GOOD
 
 OPEN = {
     "mixed_timers": "B2", "mixed_timers_flash_fastest": "B2",
-    "throttled": "B3: the GPU's clock has no part in host time", "clock_spread": "B3", "everything_suspect": "B3",
 }
 """Copy → the row of truth.md that is still open."""
 NAMES = [pytest.param(name, marks=pytest.mark.xfail(reason=f"truth.md {OPEN[name]}", strict=False)) if name in OPEN else name for name in GOOD]
