@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from statistics import median
-from typing import Any, Sequence
+from typing import Any
 
 from .. import trace as trace_room
 from ..hardware import kernel_names

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import re
 
+from ..hardware.kernel_names import TensorCores
 from .model import ActivityFacts, RunFacts, VariantFacts
 
 _ELEMENT_TYPE = re.compile(r"(?:^|_)(bf16|f16|f32)(?=_|$)")
 _TYPE_NAMES = {"bf16": "bfloat16", "f16": "float16", "f32": "float32"}
+
+
+def readable(facts: RunFacts) -> list[VariantFacts]:
+    """Variants whose result is right and whose GPU activities are known, in their own order."""
+    return [variant for variant in facts.variants.values() if variant.ok and variant.activities]
 
 
 def kernels(variant: VariantFacts) -> tuple[ActivityFacts, ...]:
@@ -25,7 +31,7 @@ def matmuls(variant: VariantFacts) -> tuple[ActivityFacts, ...]:
     return tuple(kernel for kernel in kernels(variant) if kernel.role == "matmul")
 
 
-def tensor_cores(kernel: ActivityFacts) -> str:
+def tensor_cores(kernel: ActivityFacts) -> TensorCores:
     """`yes`, `no` or `unknown`: by counted Tensor Core operations where there are any, else by the name."""
     if kernel.counters and kernel.counters.tensor_core_flop is not None:
         return "yes" if kernel.counters.tensor_core_flop > 0 else "no"

@@ -7,9 +7,10 @@ one above 48 KiB that the *runtime* launched (0 there acquits the driver call), 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Callable
+from typing import Any
 
 from ..hardware.arch_limits import DEFAULT_SHARED_MEMORY
 from ..run import ProbeLaunch

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Sequence
+from collections.abc import Sequence
 
 from ..analysis import ActivityFacts, VariantFacts
 from ..analysis.bounds import AGREEMENT, Bound, Limit, apart, asked_for, counted_share, requested, weighty

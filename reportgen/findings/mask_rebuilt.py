@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Iterable
+from collections.abc import Iterable
 
 from ..analysis import ActivityFacts, RunFacts, VariantFacts
 from ..analysis.mask_building import mask_building

@@ -8,9 +8,10 @@ allowed, and caps it by the grid; neither is occupancy in the sense used here.
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, prod
-from typing import Literal, Sequence
+from typing import Literal
 
 from ..saying.units import Count, Percent, plural, significant
 from .arch_limits import DEFAULT_SHARED_MEMORY, WARP, SmLimits, limits

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from typing import Sequence
+from collections.abc import Sequence
 
 from ..analysis import ActivityFacts, RunFacts, VariantFacts
 from ..analysis.bounds import WORTH_NAMING, Bound, Limit, cached, largest, requested

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from ..saying.units import Count, plural
 from .model import Outcome, Question, Source
 
-
 MIXED = "What is claimed"
 
 

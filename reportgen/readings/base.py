@@ -1,14 +1,9 @@
-"""What readings share: the variants that can be read, rates over their GPU time, shares in percent."""
+"""What readings share: rates over their GPU time, shares in percent."""
 
 from __future__ import annotations
 
-from ..analysis import RunFacts, VariantFacts
+from ..analysis import VariantFacts
 from ..saying.units import BytesPerSecond, Percent, Seconds
-
-
-def readable(facts: RunFacts) -> list[VariantFacts]:
-    """Variants whose result is right and whose GPU activities are known, in their own order."""
-    return [variant for variant in facts.variants.values() if variant.ok and variant.activities]
 
 
 def time(variant: VariantFacts) -> float | None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ..analysis import RunFacts
+from ..analysis.kernels import readable
 from ..analysis.traffic import forward_traffic
 from ..questions.model import Case, Decision, Question, answer, decide
 from ..saying.units import listed
-from .base import readable
 
 COUNTING_ANSWERS: dict[str, Case] = {
     "counted": answer("Counted by {tool}, kernel by kernel, in one forward of each variant. Copies and memsets, which no counter sees, are from the trace."),

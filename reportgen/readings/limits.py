@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from ..analysis import FUSED, RunFacts, VariantFacts
+from ..analysis import RunFacts, VariantFacts
 from ..analysis.bounds import ENOUGH, Limit, bounds, largest, limits_told, shares
-from ..analysis.kernels import main_kernel, tensor_cores, uses_tf32
+from ..analysis.kernels import main_kernel, readable, tensor_cores, uses_tf32
+from ..analysis.reach import Reach, reach
 from ..analysis.traffic import Best, CacheDoubt, best, forward_traffic, forward_work, needed_flop, why_no_ratio
 from ..hardware import peaks as device
 from ..questions import needs
@@ -16,27 +15,12 @@ from ..questions.model import Because, Case, Chart, Decision, Evidence, Finding,
 from ..questions.residency import achieved
 from ..saying.tables import Table, columns
 from ..saying.units import Bytes, BytesPerSecond, Flop, FlopPerSecond, Percent, Ratio, Seconds, listed
-from .base import percent, readable, time
+from .base import percent, time
 
 US = 1e6
 
 
-@dataclass(frozen=True)
-class Reach:
-    """A fused variant against the ceilings; shares of 1. of_copy: `None` where its bytes were not counted. done: by the FLOP really done."""
-
-    variant: VariantFacts
-    of_copy: float | None
-    of_matmul: float
-    done: float | None
-
-    @property
-    def reaches(self) -> bool:
-        return any(share is not None and share >= ENOUGH for share in (self.of_copy, self.of_matmul, self.done))
-
-
 BEST_ANSWERS: dict[str, Case] = {
-    
     "arithmetic": answer(
         "By the ceilings of this run no forward of this workload takes less than {best}: that is what the {needed} of the pairs that count take at the matmul ceiling ({flop_ceiling}). Memory would "
         "allow {by_bytes} ({operands} at {copy_ceiling}). {fastest}, the fastest here, takes {taken}: {factor} as long.",
@@ -62,23 +46,6 @@ def best_rule(facts: RunFacts) -> Decision:
                   cached=why_no_ratio(facts) is CacheDoubt.MAY_HOLD)
 
 
-def reach(facts: RunFacts) -> list[Reach]:
-    """The fused variants that ran, with the share of each ceiling; nothing without ceilings."""
-    ceilings = facts.ceilings
-    if best(facts) is None or ceilings is None:
-        return []
-    copy, matmul = ceilings.copy_bytes_per_s or 0.0, ceilings.matmul_flop_per_s or 0.0
-    out = []
-    for variant in readable(facts):
-        seconds, kernel = time(variant), main_kernel(variant)
-        if variant.id not in FUSED or not seconds or kernel is None or tensor_cores(kernel) == "no":
-            continue
-        traffic, work = forward_traffic(variant), forward_work(variant)
-        out.append(Reach(variant, traffic.total / seconds / copy if traffic else None, needed_flop(facts) / seconds / matmul,
-                         work.flop / seconds / matmul if work and work.counted else None))
-    return out
-
-
 _BESIDE = (
     Because("occupied", "Occupied warp slots on average, counted: {occupied}."),
     Because("pace", "Beside the FLOP of the pairs that count, the tiles on the diagonal are computed whole. With what Tensor Cores really did: {pace} of the matmul ceiling."),
@@ -88,7 +55,6 @@ _UNSAID = (
 )
 
 FUSED_ANSWERS: dict[str, Case] = {
-    
     "no-fused": answer("Nothing can be said: no fused kernel on Tensor Cores was timed here."),
     "neither": answer("The fused kernels reach neither ceiling, by the {enough} that this site calls reaching: {shares}.", because=_BESIDE, caveats=_UNSAID),
     "some": answer("By the {enough} that this site calls reaching, {reaching}; {others}.", because=_BESIDE, caveats=_UNSAID),
@@ -125,7 +91,6 @@ def _share(one: Reach) -> str:
 
 
 STEP_ANSWERS: dict[str, Case] = {
-    
     "shares": answer("Activity by activity, by share of the GPU time: {said}."),
     "no-steps": answer("Nothing can be said: no variant of several steps ran here."),
     "cached": answer("Not known: the score matrix is {scores} and the last-level cache {cache}, so what the steps ask for need not reach memory, and nothing was counted."),

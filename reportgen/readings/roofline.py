@@ -2,117 +2,47 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Sequence
+from collections.abc import Sequence
 
-from ..analysis import ActivityFacts, RunFacts, VariantFacts
-from ..analysis.bounds import requested
-from ..analysis.kernels import matmuls, tensor_cores, uses_tf32
-from ..analysis.patterns.roles import MULTIPLIES
-from ..analysis.traffic import activity_traffic, activity_work, forward_traffic
+from ..analysis import RunFacts
+from ..analysis.kernels import readable, uses_tf32
+from ..analysis.roofline import Point, forwards, is_counted, products
 from ..questions import needs
 from ..questions.model import Because, Case, Chart, Decision, Evidence, Finding, Question, answer, decide
 from ..saying.tables import Table, columns
 from ..saying.units import Bytes, BytesPerSecond, Flop, FlopPerSecond, Percent, listed, significant
-from .base import readable, time
 
 NEAR = 0.05
 """Points closer than this in both directions are one mark with both names."""
 SHORT = {"bfloat16": "bf16", "float16": "fp16", "float32": "fp32"}
 
 
-@dataclass(frozen=True)
-class Point:
-    """A whole forward, or the matmuls of one. flop, bytes: of it; seconds: GPU time of it; roof: FLOP/s that its bytes and its unit allow."""
-
-    title: str
-    variant: str
-    flop: float
-    bytes: float
-    seconds: float
-    roof: float
-
-    @property
-    def intensity(self) -> float:
-        return self.flop / self.bytes
-
-    @property
-    def rate(self) -> float:
-        return self.flop / self.seconds
-
-    @property
-    def share(self) -> float:
-        return self.rate / self.roof
-
-
-def is_counted(facts: RunFacts) -> bool:
-    """Counted bytes are used where there are any; points never mix counted and modelled ones."""
-    return any(forward_traffic(variant) for variant in readable(facts))
-
-
-def points(facts: RunFacts) -> list[Point]:
-    """Every variant, then the matmuls of those that have other steps beside them; nothing without ceilings."""
-    counted = is_counted(facts)
-    whole = [_point(facts, v.title, v, v.activities, time(v), counted) for v in readable(facts)]
-    parts = [_point(facts, f"{v.title}: its matmuls", v, products, sum(a.duration for a in products), counted)
-             for v in readable(facts) if (products := matmuls(v))]
-    return [point for point in (*whole, *parts) if point]
-
-
-def _point(facts: RunFacts, title: str, variant: VariantFacts, activities: Sequence[ActivityFacts], seconds: float | None, counted: bool) -> Point | None:
-    moved = [_moved(activity, counted) for activity in activities]
-    work = [_flop(activity, counted) for activity in activities]
-    ceilings = facts.ceilings
-    if not ceilings or not ceilings.copy_bytes_per_s or None in moved or None in work or not seconds:
-        return None
-    flop, size = sum(w for w in work if w), sum(m for m in moved if m)
-    ceiling = {"yes": ceilings.matmul_flop_per_s, "no": ceilings.fp32_flop_per_s}.get(_unit(activities))
-    if not flop or not size or not ceiling:
-        return None
-    return Point(title, variant.id, flop, size, seconds, min(ceilings.copy_bytes_per_s * flop / size, ceiling))
-
-
-def _moved(activity: ActivityFacts, counted: bool) -> float | None:
-    traffic = activity_traffic(activity)
-    return requested(activity) if not counted else traffic.total if traffic else None
-
-
-def _flop(activity: ActivityFacts, counted: bool) -> float | None:
-    if counted:
-        work = activity_work(activity)
-        return work.flop if work else None
-    return activity.flop if activity.role in MULTIPLIES else 0.0
-
-
-def _unit(activities: Sequence[ActivityFacts]) -> str:
-    """The unit of the matrix products, where all of them run on one."""
-    units = {tensor_cores(a) for a in activities if a.role in MULTIPLIES}
-    return units.pop() if len(units) == 1 else "unknown"
+def name_of(point: Point) -> str:
+    """`Naive`, or `Naive: its matmuls`."""
+    return point.variant.title if point.part == "forward" else f"{point.variant.title}: its matmuls"
 
 
 def merged(found: Sequence[Point]) -> list[tuple[str, Point]]:
-    """Points that would lie on top of each other as one, under their names together."""
+    """Points that would lie on top of each other as one mark, under their names together. For drawing only: their numbers differ."""
     groups: list[list[Point]] = []
     for point in found:
         home = next((group for group in groups if _near(group[0], point)), None)
         groups.append([point]) if home is None else home.append(point)
-    return [(_names([point.title for point in group]), group[0]) for group in groups]
+    return [(_names(group), group[0]) for group in groups]
 
 
 def _near(a: Point, b: Point) -> bool:
     return abs(a.intensity / b.intensity - 1) < NEAR and abs(a.rate / b.rate - 1) < NEAR
 
 
-def _names(titles: list[str]) -> str:
-    """`Naive and Naive in place: their matmuls` from two titles that end alike."""
-    heads, tails = zip(*(title.partition(": ")[::2] for title in titles))
-    if len(titles) > 1 and all(tails):
-        return f"{listed(list(heads))}: their matmuls"
-    return listed(titles)
+def _names(group: list[Point]) -> str:
+    """`Naive and Naive in place: their matmuls` of two that are matmuls."""
+    if len(group) > 1 and all(point.part == "matmuls" for point in group):
+        return f"{listed([point.variant.title for point in group])}: their matmuls"
+    return listed([name_of(point) for point in group])
 
 
 ROOF_ANSWERS: dict[str, Case] = {
-    
     "placed": answer(
         "The ridge lies at {ridge} FLOP per byte: {flop_ceiling} ÷ {copy_ceiling}. Left of it memory sets the roof, right of it arithmetic. Left: {left}. Right: {right}.",
         because=(Because("other_ridge", "For matrix products on CUDA cores the ridge lies at {other_ridge} FLOP per byte: {on_cores}."),),
@@ -127,25 +57,24 @@ def roof_rule(facts: RunFacts) -> Decision:
     ceilings = facts.ceilings
     if not ceilings or not ceilings.copy_bytes_per_s or not ceilings.matmul_flop_per_s:
         return decide("no-ceilings")
-    whole = [point for point in points(facts) if ": " not in point.title]
+    whole = forwards(facts)
     if not whole:
         return decide("no-points")
-    cores = [p for p in whole if _unit(facts.variants[p.variant].activities) == "no"]
+    cores = [p for p in whole if p.tensor_cores == "no"]
     ridge, on_tensor = ceilings.matmul_flop_per_s / ceilings.copy_bytes_per_s, [p for p in whole if p not in cores]
     left, right = ([p for p in on_tensor if (p.intensity < ridge) is side] for side in (True, False))
     other = ceilings.fp32_flop_per_s / ceilings.copy_bytes_per_s if ceilings.fp32_flop_per_s and cores else None
     return decide("placed", ridge=significant(ridge), flop_ceiling=FlopPerSecond(ceilings.matmul_flop_per_s), copy_ceiling=BytesPerSecond(ceilings.copy_bytes_per_s),
                   left=_placed(left), right=_placed(right), other_ridge=other and significant(other), on_cores=_placed(cores), modelled=not is_counted(facts),
-                  tf32=listed([p.title for p in whole if uses_tf32(facts.variants[p.variant])]),
-                  absent=listed([v.title for v in readable(facts) if v.id not in {p.variant for p in whole}]))
+                  tf32=listed([p.variant.title for p in whole if uses_tf32(p.variant)]),
+                  absent=listed([v.title for v in readable(facts) if v.id not in {p.variant.id for p in whole}]))
 
 
 def _placed(found: Sequence[Point]) -> str:
-    return listed([f"{p.title} ({significant(p.intensity)})" for p in found]) or "none"
+    return listed([f"{p.variant.title} ({significant(p.intensity)})" for p in found]) or "none"
 
 
 SHARE_ANSWERS: dict[str, Case] = {
-    
     "shares": answer("{nearest} comes closest to the roof above it, with {most}; {farthest} stays farthest below it, with {least}.",
                      because=(Because("matmuls", "Their matmuls alone: {matmuls}."),)),
     "one": answer("{nearest} reaches {most} of the roof above it."),
@@ -156,13 +85,11 @@ SHARE_ANSWERS: dict[str, Case] = {
 def share_rule(facts: RunFacts) -> Decision:
     if not facts.ceilings or not facts.ceilings.copy_bytes_per_s or not facts.ceilings.matmul_flop_per_s:
         return decide("no-ceilings")
-    found = points(facts)
-    whole = sorted((p for p in found if ": " not in p.title), key=lambda p: -p.share)
+    whole = sorted(forwards(facts), key=lambda p: -p.share)
     if not whole:
         return decide("no-points")
-    parts = [(name, p) for name, p in merged([p for p in found if ": " in p.title])]
-    args = {"nearest": whole[0].title, "most": _share(whole[0]), "farthest": whole[-1].title, "least": _share(whole[-1]),
-            "matmuls": listed([f"{name.partition(': ')[0]} {_share(p)}" for name, p in parts])}
+    args = {"nearest": whole[0].variant.title, "most": _share(whole[0]), "farthest": whole[-1].variant.title, "least": _share(whole[-1]),
+            "matmuls": listed([f"{names.partition(':')[0]} {_share(p)}" for names, p in merged(products(facts))])}
     return decide("shares" if len(whole) > 1 else "one", **args)
 
 
@@ -171,7 +98,7 @@ def _share(point: Point) -> Percent:
 
 
 def evidence(facts: RunFacts) -> Evidence:
-    found = points(facts)
+    found = [*forwards(facts), *products(facts)]
     if not found:
         return Evidence()
     return Evidence(tables=(_table(facts, found),), charts=_chart(facts, found))
@@ -179,7 +106,7 @@ def evidence(facts: RunFacts) -> Evidence:
 
 def _table(facts: RunFacts, found: list[Point]) -> Table:
     word = "Counted bytes" if is_counted(facts) else "Requested bytes (modelled)"
-    rows = tuple((p.title, Flop(p.flop), Bytes(p.bytes), significant(p.intensity), FlopPerSecond(p.rate), FlopPerSecond(p.roof), _share(p)) for p in found)
+    rows = tuple((name_of(p), Flop(p.flop), Bytes(p.bytes), significant(p.intensity), FlopPerSecond(p.rate), FlopPerSecond(p.roof), _share(p)) for p in found)
     notes = ("The roof is what the bytes allow at the copy ceiling, or what the unit allows at its matmul ceiling, whichever is lower. Work on Tensor Cores is counted where this run "
              "has counters; products on CUDA cores are modelled.",)
     return Table(columns("Forward, or part of it", "#Work", f"#{word}", "#FLOP per byte", "#Reached", "#Roof above it", "#Share of its roof"), rows,
@@ -190,7 +117,7 @@ def _chart(facts: RunFacts, found: list[Point]) -> tuple[Chart, ...]:
     ceilings = facts.ceilings
     assert ceilings is not None
     marks = merged(found)
-    data = {"ceiling_bytes": ceilings.copy_bytes_per_s, "points": [(name, point.variant, point.intensity, point.rate) for name, point in marks],
+    data = {"ceiling_bytes": ceilings.copy_bytes_per_s, "points": [(name, point.variant.id, point.intensity, point.rate) for name, point in marks],
             "ceilings_flop": [(f"{SHORT[facts.workload.dtype]} matmul", ceilings.matmul_flop_per_s), *([("FP32 matmul", ceilings.fp32_flop_per_s)] if ceilings.fp32_flop_per_s else [])]}
     said = "; ".join(f"{name} {significant(point.intensity)} FLOP per byte, {FlopPerSecond(point.rate)}" for name, point in marks)
     word = "counted" if is_counted(facts) else "requested (modelled)"

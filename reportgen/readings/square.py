@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..analysis import FUSED, RunFacts, VariantFacts
-from ..analysis.kernels import main_kernel
+from ..analysis.kernels import main_kernel, readable
 from ..analysis.patterns.tiles import Tile, tile, tiled_flop
 from ..analysis.traffic import needed_flop, tensor_core_flop
 from ..questions import needs
@@ -11,7 +11,7 @@ from ..questions.bar_charts import number_bars
 from ..questions.model import Because, Case, Chart, Decision, Evidence, Finding, Question, answer, decide
 from ..saying.tables import Table, columns
 from ..saying.units import Count, Flop, Percent, Ratio, Seconds, listed
-from .base import percent, readable
+from .base import percent
 
 GIGA = 1e9
 SLACK = 0.01
@@ -22,7 +22,6 @@ _TILES = (Because("exact", "The tile in the name foretells the count to the last
           Because("not_exact", "The tile in the name foretells another number: {not_exact}."))
 
 FUSED_ANSWERS: dict[str, Case] = {
-    
     "no-fused": answer("Nothing can be said: none of the fused backends ran here."),
     "not-causal": answer("Nothing is to be skipped: this workload has no causal mask, and every pair counts."),
     "all-skip": answer(
@@ -80,7 +79,6 @@ def _tile(variant: VariantFacts) -> Tile | None:
 
 
 STEP_ANSWERS: dict[str, Case] = {
-    
     "whole": answer("The step-by-step variants multiply the whole square: {whole} on Tensor Cores, {needed} of which the mask lets through.",
                     because=(Because("elsewhere", "{elsewhere} does its products elsewhere: nothing was counted on Tensor Cores."),)),
     "elsewhere": answer("Nothing was counted on Tensor Cores for {elsewhere}: the products are done elsewhere."),

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from ..analysis import ActivityFacts, RunFacts
 from ..analysis.bounds import WORTH_NAMING
-from ..analysis.kernels import kernels, main_kernel
+from ..analysis.kernels import kernels, main_kernel, readable
 from ..analysis.residency import false_zero, field_disagrees, occupancy_disagrees
 from ..hardware.occupancy import AGREEMENT
 from ..questions import needs
@@ -15,7 +15,6 @@ from ..questions.model import Because, Case, Chart, Decision, Evidence, Finding,
 from ..questions.residency import kernels_table
 from ..saying.tables import Table, code
 from ..saying.units import Count, Percent, listed, plural
-from .base import readable
 
 NAMED = 3
 FIRST = ("Kernel", "Arithmetic", "Profiler", "Nsight Compute", "Achieved, counted", "Limited by", "Why they differ", "Variants")
@@ -31,7 +30,6 @@ def distinct(facts: RunFacts) -> list[ActivityFacts]:
 
 
 COUNTED_ANSWERS: dict[str, Case] = {
-    
     "agree": answer("Yes: for all {count} that have both, the theoretical occupancy that Nsight Compute works out is the one that the launch works out at here, within {points} points. Neither is measured.",
                     caveats=(Because("single", "{single} could not be compared."),)),
     "disagree": answer("⚠ Not for {odd}: there Nsight Compute works out another theoretical occupancy than this page. For the other {rest} both agree.",
@@ -59,7 +57,6 @@ def counted_rule(facts: RunFacts) -> Decision:
 
 
 FIELD_ANSWERS: dict[str, Case] = {
-    
     "all-agree": answer("The profiler's field agrees with the arithmetic for {same}, but for rounding."),
     "some-differ": answer("The profiler's field agrees with the arithmetic for {same}, but for rounding, and not for {differ}.",
                           because=(Because("false_zeros", "{false_zeros} of these use more than 48 KiB of shared memory and read 0: the profiler reckons with the default limit."),
@@ -83,7 +80,6 @@ def field_rule(facts: RunFacts) -> Decision:
 
 
 ACHIEVED_ANSWERS: dict[str, Case] = {
-    
     "below": answer("Counted while they ran: among the kernels that take a hundredth of their variant's time or more, {nearest} comes closest to its theoretical value ({nearest_values}), and {farthest} stays "
                     "farthest below it ({farthest_values})."),
     "one": answer("{nearest} reaches {nearest_values}."),

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from ..analysis import RunFacts
 from ..analysis.bounds import AGREEMENT, WORTH_NAMING, apart, asked_for, requested, weighty
+from ..analysis.kernels import readable
 from ..analysis.traffic import OPERANDS_BEYOND_CACHE, CacheDoubt, activity_traffic, best, forward_traffic, operand_ratio, why_no_ratio
 from ..questions.limit_words import by_role
 from ..questions.model import Because, Case, Decision, Finding, Question, answer, decide
 from ..saying.units import Bytes, BytesPerSecond, Percent, Ratio, Seconds, listed
-from .base import percent, readable, time
+from .base import percent, time
 from .traffic_evidence import evidence
 
 FORWARD_ANSWERS: dict[str, Case] = {
-    
     "counted": answer(
         "Through DRAM go, in one forward: {moved}. Q, K, V and the output, each once, are {operands}.",
         because=(Because("factor", "{most} moves {factor} as much as {least}."),
@@ -44,7 +44,6 @@ def forward_rule(facts: RunFacts) -> Decision:
 
 
 RATIO_ANSWERS: dict[str, Case] = {
-    
     "ratio": answer("Counted bytes ÷ operand bytes: {ratios}. At {once} every operand crosses once and nothing else does.",
                     caveats=(Because("below", "Below {once}, as in {below}, a part was still in the cache when counting began or ended."),)),
     CacheDoubt.MAY_HOLD.value: answer(
@@ -71,7 +70,6 @@ def ratio_rule(facts: RunFacts) -> Decision:
 
 
 AGREE_ANSWERS: dict[str, Case] = {
-    
     "agree": answer("Yes: in every kernel that takes a hundredth of its variant's time or more, what was counted lies within {within} of what the step asks for."),
     "apart": answer(
         "Not everywhere: they differ by more than {within} in a part of the kernels. In the others the count confirms the model.",
@@ -95,7 +93,6 @@ def agree_rule(facts: RunFacts) -> Decision:
 
 
 FLOOR_ANSWERS: dict[str, Case] = {
-    
     "counted": answer("A copy reaches {ceiling} here. At that rate the operands alone take {floor}, and the counted bytes take: {parts}."),
     "modelled": answer("A copy reaches {ceiling} here. At that rate the operands alone take {floor}, and by the model the bytes that the steps ask for take: {parts}."),
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..analysis import ActivityFacts, RunFacts, VariantFacts
 from ..analysis.bounds import apart, asked_for, requested
+from ..analysis.kernels import readable
 from ..analysis.traffic import activity_traffic, dram_bytes, forward_traffic
 from ..hardware import peaks as device
 from ..questions.bar_charts import number_bars
@@ -11,7 +12,7 @@ from ..questions.limit_words import ratio_cell, ratio_notes
 from ..questions.model import Chart, Evidence
 from ..saying.tables import Table, columns
 from ..saying.units import Bytes, Count, Ratio, listed
-from .base import per_second, percent, rate, readable, time, us
+from .base import per_second, percent, rate, time, us
 
 MIB = 2**20
 MOST_ROLES = 7

@@ -10,10 +10,10 @@ from reportgen import run as run_room
 from reportgen.analysis import counters as counters_room
 from reportgen.analysis.build import typical_forwards
 from reportgen.analysis.caveats import run_caveats as typed_caveats
+from reportgen.numbers.statistics import Estimate
 from reportgen.questions.caveats import said
 from reportgen.run import Clocks, ClockSample, KernelCounters, Protocol
 from reportgen.run.noise import Noise, save
-from reportgen.numbers.statistics import Estimate
 from reportgen.trace import Activity, Forward, Launch
 
 RECORDED = Path(__file__).resolve().parents[1] / "data" / "run-schema-1" / "nvidia-h200" / "article"

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-
 from builders import activity, facts, probes, variant
+from turned import counted, resident
+
 from reportgen.analysis.launches import is_driver_call, is_runtime_call, library_launches
 from reportgen.analysis.masking import mask_ops
 from reportgen.analysis.residency import Check, Source, check, comparable, false_zero, occupancy_disagrees
 from reportgen.analysis.witnesses import Fit, fit, hearing, pairs, telling, witnesses
 from reportgen.run import OccupancyProbe, Probes
-from turned import counted, resident
 
 H200_SMS = 132
 FULL = (H200_SMS * 10, 1, 1)

@@ -10,9 +10,10 @@ import gzip
 import json
 import random
 import re
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any
 
 import pytest
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from builders import facts, no_lane, variant
+from turned import without_ops
+
 from reportgen.analysis.mask_building import mask_building
 from reportgen.analysis.pins import own_op, seen_ops
 from reportgen.analysis.sdpa import launches_under_transpose, ops_below, sdpa_transposes
 from reportgen.analysis.softmax import added_ops, calls_safe, under_safe
 from reportgen.analysis.upcast import casts, input_casts
-from turned import without_ops
 
 MATH_OP = "aten::_scaled_dot_product_attention_math"
 

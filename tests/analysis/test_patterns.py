@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from trace_builder import TraceBuilder, naive
 
 from reportgen import trace
 from reportgen.analysis.patterns import (
@@ -19,7 +20,6 @@ from reportgen.analysis.patterns import (
 )
 from reportgen.analysis.patterns.shapes import under
 from reportgen.run.workload import ARTICLE, PRESETS, Workload
-from trace_builder import TraceBuilder, naive
 from variants import ROLES
 
 DATA = Path(__file__).resolve().parents[1] / "data"

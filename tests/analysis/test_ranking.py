@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-
 from builders import estimate, facts, failed, probes, unavailable, variant
+from turned import timed
+
 from reportgen.analysis import SIX, State
 from reportgen.analysis.ranking import DefaultIs, Standing, default, rank
 from reportgen.numbers.statistics import Estimate
 from reportgen.questions import lead
-from turned import timed
 
 
 def wrong(run, name, error=0.3):

@@ -8,19 +8,19 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 import counted
+import pytest
 from builders import activities, activity, facts, variant
+
 from reportgen import analysis as facts_room
-from reportgen.commands import facts_json
 from reportgen.analysis import CounterFacts, residency, traffic
-from reportgen.questions.caveats import all_said
 from reportgen.analysis import counters as counters_room
+from reportgen.analysis.patterns.tiles import tile, tiled_flop
+from reportgen.commands import facts_json
 from reportgen.findings import outcomes
 from reportgen.hardware.kernel_names import decode
+from reportgen.questions.caveats import all_said
 from reportgen.run import KernelCounters
-from reportgen.analysis.patterns.tiles import tile, tiled_flop
 from reportgen.run.workload import ARTICLE, PRESETS
 
 MIB = 2**20

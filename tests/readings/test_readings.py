@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 import counted
+import pytest
 from builder_devices import DEVICES
 from builders import activities, activity, facts, no_lane, unavailable, variant
-from reportgen.pages.charts import svg
+
 from reportgen.analysis import CounterFacts
+from reportgen.analysis.roofline import Point, forwards, products
+from reportgen.pages.charts import svg
 from reportgen.questions.evaluate import evaluate as answer
 from reportgen.readings import READINGS, answers, questions
-from reportgen.readings.roofline import Point, merged, points
+from reportgen.readings.roofline import merged
 from reportgen.run import Ceilings
 from reportgen.saying.tables import markdown
 
@@ -247,16 +248,18 @@ def test_the_floor_names_the_cache_only_where_the_operands_may_lie_in_it():
 
 
 def test_points_on_top_of_each_other_are_one_mark_with_both_names():
-    naive, inplace, math = (Point(f"{title}: its matmuls", title, flop, 1.0, 1.0, 1e15) for title, flop in (("A", 100.0), ("B", 104.0), ("C", 120.0)))
-    assert [name for name, _ in merged([naive, inplace, math])] == ["A and B: their matmuls", "C: its matmuls"]
-    whole = replace(naive, title="A"), replace(inplace, title="B")
-    assert [name for name, _ in merged(whole)] == ["A and B"]
+    six = facts().six
+    first, second, third = (Point(held, "matmuls", flop, 1.0, 1.0, "yes", 1e15) for held, flop in zip(six, (100.0, 104.0, 120.0)))
+    assert [name for name, _ in merged([first, second, third])] == ["Naive and Naive in place: their matmuls", "SDPA math: its matmuls"]
+    whole = replace(first, part="forward"), replace(second, part="forward")
+    assert [name for name, _ in merged(whole)] == ["Naive and Naive in place"]
+    assert [name for name, _ in merged((whole[0], second))] == ["Naive and Naive in place: its matmuls"]
 
 
 def test_counted_and_modelled_points_are_never_mixed():
     """One variant without counters is left out of a counted roofline, and named."""
     run = counted.h200(without=("sdpa_flash",))
-    assert "sdpa_flash" not in {point.variant for point in points(run)}
+    assert "sdpa_flash" not in {point.variant.id for point in forwards(run)}
     said = answer(QUESTIONS["roofline-ridge"], run)
     assert said.caveats == ("Not shown, because the bytes, the work or the unit of a step are not known: SDPA flash.",)
     assert answer(QUESTIONS["roofline-ridge"], facts()).caveats == ("Modelled only: FLOP per *requested* byte, because this run counted none.",)
@@ -264,7 +267,7 @@ def test_counted_and_modelled_points_are_never_mixed():
 
 def test_maths_roof_is_that_of_cuda_cores():
     """28 FLOP per byte × 4.3 TB/s would be 120 TFLOP/s; FP32 on CUDA cores ends at 50."""
-    matmuls = next(point for point in points(counted.h200()) if point.title == "SDPA math: its matmuls")
+    matmuls = next(point for point in products(counted.h200()) if point.variant.id == "sdpa_math")
     assert matmuls.roof == 50e12
 
 

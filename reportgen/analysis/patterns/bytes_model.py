@@ -9,9 +9,9 @@ written, or the former kernel's bytes are written in this one's time).
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
-from typing import Callable
 
 from ...hardware.kernel_names import decode
 from ...hardware.kernel_names.aten import TYPES

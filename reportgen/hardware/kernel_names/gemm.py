@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Callable
+from collections.abc import Callable
 
 from .shapes import INFERRED, UNKNOWN, KernelName, Part, TensorCores, architecture, shorten, unknown_part
 
