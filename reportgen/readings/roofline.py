@@ -89,7 +89,7 @@ def share_rule(facts: RunFacts) -> Decision:
     if not whole:
         return decide("no-points")
     args = {"nearest": whole[0].variant.title, "most": _share(whole[0]), "farthest": whole[-1].variant.title, "least": _share(whole[-1]),
-            "matmuls": listed([f"{names.partition(':')[0]} {_share(p)}" for names, p in merged(products(facts))])}
+            "matmuls": listed([f"{p.variant.title} {_share(p)}" for p in products(facts)])}
     return decide("shares" if len(whole) > 1 else "one", **args)
 
 
@@ -119,7 +119,7 @@ def _chart(facts: RunFacts, found: list[Point]) -> tuple[Chart, ...]:
     marks = merged(found)
     data = {"ceiling_bytes": ceilings.copy_bytes_per_s, "points": [(name, point.variant.id, point.intensity, point.rate) for name, point in marks],
             "ceilings_flop": [(f"{SHORT[facts.workload.dtype]} matmul", ceilings.matmul_flop_per_s), *([("FP32 matmul", ceilings.fp32_flop_per_s)] if ceilings.fp32_flop_per_s else [])]}
-    said = "; ".join(f"{name} {significant(point.intensity)} FLOP per byte, {FlopPerSecond(point.rate)}" for name, point in marks)
+    said = "; ".join(f"{name_of(point)} {significant(point.intensity)} FLOP per byte, {FlopPerSecond(point.rate)}" for point in found)
     word = "counted" if is_counted(facts) else "requested (modelled)"
     return (Chart("roofline", "roofline", data, alt=f"Roofline. {said}.", caption=f"FLOP per {word} byte against FLOP per second, both axes logarithmic, under the ceilings that this run measured."),)
 

@@ -29,7 +29,7 @@ class Entry:
 
 
 NEVER = (
-    Entry("A1", "as_recorded", "everywhere", (r"Naive and Naive in place(: their matmuls| \d+\.\d %)",), open=ALL),
+    Entry("A1", "as_recorded", "everywhere", (r"Naive and Naive in place(: their matmuls| \d+\.\d %)",)),
     Entry("A1", "two_dots_near", "everywhere", (r"SDPA (flash|efficient) and SDPA (flash|efficient) \d+(\.\d)? (%|FLOP per byte)",)),
     Entry("A2", "ratios_of_medians", "everywhere", (r"1\.67×",), open=ALL),
     Entry("A2", "math_ratio_of_medians", "everywhere", (r"\b5\.00×",), open=ALL),
