@@ -39,7 +39,6 @@ VERDICTS: dict[str, dict[str, tuple[str, str | None]]] = {
     "wrong_flash": {"flash-fastest": (UNMEASURED, None)},
     "untimed_winner": {"flash-fastest": (UNMEASURED, None), "cudnn-gpu-between": (UNMEASURED, None), "cudnn-cpu-cost": (HOLDS, "costs-most")},
     "untimed_flash": {"flash-fastest": (UNMEASURED, "untimed"), "cudnn-gpu-between": (UNMEASURED, None)},
-    "mixed_timers": {"flash-fastest": (UNMEASURED, None), "cudnn-gpu-between": (UNMEASURED, None)},
     "queued_events": {"flash-fastest": (DIFFERS, "other-wins"), "math-slower": (HOLDS, "slower")},
     "all_untimed": {"flash-fastest": (UNMEASURED, None), "math-slower": (UNMEASURED, None), "cudnn-cpu-cost": (HOLDS, "costs-most")},
     "four_of_six": {"flash-fastest": (HOLDS, "flash-wins"), "cudnn-gpu-between": (UNMEASURED, None)},
@@ -129,7 +128,6 @@ ANSWERS: dict[str, dict[str, str]] = {
 """Copy → question → case."""
 
 OPEN_VERDICTS = {
-    ("mixed_timers", "flash-fastest"): "B2", ("mixed_timers", "cudnn-gpu-between"): "B2",
     ("pin_cannot_be_seen", "memcpy-hidden"): "(not there: without CPU ops an absent copy is not seen to be absent)",
 }
 """What fails today → row of truth.md."""

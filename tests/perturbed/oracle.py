@@ -1,9 +1,9 @@
 """Verdicts of five claims, worked out from the files of a run and from CLAIMS.md alone: no code of reportgen's.
 
-A set of verdicts, because three things are left to the rules: whether a competitor that was not asked for keeps "fastest"
-from being measured, whether one without a comparable time can be ruled out, and whether a run of fewer than seven
-processes, which can tell nothing apart, calls that noise or not measurable. One whose time could not be had, and
-which could have won by what is known, always does: its GPU time is at most its wall time.
+A set of verdicts, because some things are left to the rules: whether a competitor that was not asked for keeps "fastest"
+from being measured, whether one that has no GPU time, or one taken by another timer, can be ruled out by what else is
+known of it, and whether a run of fewer than seven processes, which can tell nothing apart, calls that noise or not
+measurable. An untimed one that could have won always keeps it: its GPU time is at most its wall time.
 """
 
 from __future__ import annotations
@@ -104,23 +104,39 @@ def flash_fastest(run: Run, noise: Noise | None) -> set[str]:
     if not right(run, flash) or not times(run, flash, quantity):
         return {UNMEASURED}
     rivals = [name for name in SIX if name != flash and right(run, name)]
-    known = [name for name in rivals if times(run, name, quantity) and alike(run, quantity, flash, name)]
-    if any(shorter(run, noise, quantity, flash, name) == name for name in known):
-        return {DIFFERS}
-    if not rivals:
+    timed = [name for name in rivals if times(run, name, quantity)]
+    loose = {UNMEASURED} if len(timed) < len(rivals) or not alike(run, quantity, flash, *timed) or not _all_tried(run) else set()
+    if any(shorter(run, noise, quantity, flash, name) == name for name in timed):
+        sure = any(alike(run, quantity, flash, name) and shorter(run, noise, quantity, flash, name) == name for name in timed)
+        return {DIFFERS} if sure else {DIFFERS, UNMEASURED}
+    if not timed or any(_may_win(run, name, flash) for name in rivals if name not in timed):
         return {UNMEASURED}
-    unknown = [name for name in rivals if name not in known]
-    if any(_may_win(run, name) for name in unknown) or not known:
-        return {UNMEASURED}
-    verdict = HOLDS if all(shorter(run, noise, quantity, flash, name) == flash for name in known) else NOISE
-    not_tried = any(name not in run["variants"] or run["variants"][name]["reason"] == "not asked for in this run" for name in SIX)
-    return {verdict, UNMEASURED} if unknown or not_tried else {verdict}
+    return {HOLDS if all(shorter(run, noise, quantity, flash, name) == flash for name in timed) else NOISE} | loose
 
 
-def _may_win(run: Run, name: str) -> bool:
-    """A time without a comparable timer that lies below flash's all the same: of the GPU, else of the eager loop, which is longer still."""
-    own, flash = times(run, name, "gpu_time") or times(run, name, "wall_time"), times(run, "sdpa_flash", "gpu_time")
-    return not own or not flash or median(own) < median(flash)
+def _all_tried(run: Run) -> bool:
+    return all(name in run["variants"] and run["variants"][name]["reason"] != "not asked for in this run" for name in SIX)
+
+
+def _may_win(run: Run, name: str, than: str) -> bool:
+    """Without a GPU time: its eager loop, which takes longer still, takes less than the other on the GPU."""
+    own, other = times(run, name, "wall_time"), times(run, than, "gpu_time")
+    return not own or not other or median(own) < median(other)
+
+
+def fastest(run: Run, noise: Noise | None) -> str | None:
+    """The one of the six that beats every other that is right; `None` where there is no such one, or nobody to beat.
+
+    One without a GPU time stands in the way if it may have won by what is known.
+    """
+    quantity = deciding(run)
+    rivals = [name for name in SIX if right(run, name)]
+    timed = [name for name in rivals if times(run, name, quantity)]
+    for name in timed:
+        untimed = [other for other in rivals if other not in timed]
+        if len(timed) > 1 and all(shorter(run, noise, quantity, name, other) == name for other in timed if other != name) and not any(_may_win(run, other, name) for other in untimed):
+            return name
+    return None
 
 
 def math_slower(run: Run, noise: Noise | None) -> set[str]:
@@ -130,18 +146,23 @@ def math_slower(run: Run, noise: Noise | None) -> set[str]:
 def _two(run: Run, noise: Noise | None, shorter_one: str, longer_one: str) -> set[str]:
     """Holds if the first takes less time than the second."""
     quantity, names = deciding(run), (shorter_one, longer_one)
-    if not all(right(run, name) for name in names) or not all(times(run, name, quantity) for name in names) or not alike(run, quantity, *names):
+    if not all(right(run, name) for name in names) or not all(times(run, name, quantity) for name in names):
         return {UNMEASURED}
     winner = shorter(run, noise, quantity, *names)
-    return {NOISE if winner is None else HOLDS if winner == shorter_one else DIFFERS}
+    return {NOISE if winner is None else HOLDS if winner == shorter_one else DIFFERS} | _if_unlike(run, quantity, *names)
+
+
+def _if_unlike(run: Run, quantity: str, *names: str) -> set[str]:
+    return set() if alike(run, quantity, *names) else {UNMEASURED}
 
 
 def cudnn_between(run: Run, noise: Noise | None) -> set[str]:
     cudnn, names = "sdpa_cudnn", ("sdpa_cudnn", "sdpa_flash", "sdpa_efficient")
-    if not all(right(run, name) and times(run, name, "gpu_time") for name in names) or not alike(run, "gpu_time", *names):
+    if not all(right(run, name) and times(run, name, "gpu_time") for name in names):
         return {UNMEASURED}
     winners = [shorter(run, noise, "gpu_time", cudnn, other) for other in names[1:]]
-    return {NOISE if None in winners else DIFFERS if len({winner == cudnn for winner in winners}) == 1 else HOLDS}
+    verdict = NOISE if None in winners else DIFFERS if len({winner == cudnn for winner in winners}) == 1 else HOLDS
+    return {verdict} | _if_unlike(run, "gpu_time", *names)
 
 
 def cudnn_cpu_cost(run: Run, noise: Noise | None) -> set[str]:

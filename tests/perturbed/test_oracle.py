@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from perturbed import oracle
 from perturbed.harness import Harness
-from perturbed.test_copies import GOOD
-
-OPEN = {
-    "mixed_timers": "B2", "mixed_timers_flash_fastest": "B2",
-}
-"""Copy → the row of truth.md that is still open."""
-NAMES = [pytest.param(name, marks=pytest.mark.xfail(reason=f"truth.md {OPEN[name]}", strict=False)) if name in OPEN else name for name in GOOD]
+from perturbed.sentences import MUST, NEVER
+from perturbed.test_copies import EVERYTHING, GOOD
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", GOOD)
 def test_five_verdicts_are_those_of_the_oracle(name: str, copies: Harness):
     copy = copies[name]
     allowed = oracle.verdicts(copy.content, copy.noise, copy.folder)
@@ -38,10 +35,10 @@ def test_the_oracle_knows_the_recorded_run(copies: Harness):
 
 
 @pytest.mark.parametrize("name, claim, verdict", [
-    ("untimed_winner", "flash-fastest", {"not measurable"}), ("mixed_timers", "flash-fastest", {"not measurable"}), ("fused_tied", "flash-fastest", {"within noise"}),
+    ("untimed_winner", "flash-fastest", {"not measurable"}), ("mixed_timers", "flash-fastest", {"differs", "not measurable"}), ("fused_tied", "flash-fastest", {"within noise"}),
     ("flash_fastest", "flash-fastest", {"holds"}), ("untimed_loser", "flash-fastest", {"holds", "not measurable"}), ("only_flash", "flash-fastest", {"not measurable"}),
     ("wrong_but_ok", "flash-fastest", {"holds"}), ("on_a_cpu", "flash-fastest", {"holds"}), ("cudnn_between", "cudnn-gpu-between", {"holds"}),
-    ("mixed_timers", "cudnn-gpu-between", {"not measurable"}), ("cudnn_cheapest_call", "cudnn-cpu-cost", {"differs"}), ("clock_spread", "cudnn-cpu-cost", {"holds"}),
+    ("mixed_timers", "cudnn-gpu-between", {"differs", "not measurable"}), ("cudnn_cheapest_call", "cudnn-cpu-cost", {"differs"}), ("clock_spread", "cudnn-cpu-cost", {"holds"}),
     ("no_copy", "memcpy-inplace-removes", {"not measurable"}), ("copy_in_both", "memcpy-inplace-removes", {"differs"}), ("inplace_tied", "memcpy-inplace-removes", {"within noise"}),
     ("no_gpu_lane", "memcpy-inplace-removes", {"not measurable"}), ("three_processes", "math-slower", {"within noise", "not measurable"}), ("math_faster", "math-slower", {"differs"}),
 ])
@@ -49,3 +46,20 @@ def test_the_oracle_knows_what_some_copies_were_made_for(name: str, claim: str, 
     """So that an oracle that is wrong in the same way as the program is noticed."""
     copy = copies[name]
     assert oracle.verdicts(copy.content, copy.noise, copy.folder)[claim] == verdict
+
+
+RENDERED = {copy for entry in (*NEVER, *MUST) for copy in entry.copies.split()}
+"""Copies whose pages are rendered anyway."""
+OPEN_CROWNS = set("cudnn_trace_lost cudnn_no_kernel_seen one_process three_processes all_equal fused_tied flash_cudnn_tied winner_tied_with_efficient bimodal "
+                  "compiled_fastest untimed_winner only_flash no_fused only_naive pin_ignored".split())
+_CROWNED = re.compile(r"(Naive, compiled|Naive in place|Naive|SDPA \w+)(?:\*\*)?(?: is the fastest (?:here|of the)|, the fastest here)")
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.xfail(reason="truth.md B2, B5", strict=False)) if name in OPEN_CROWNS else name
+                                  for name in GOOD if EVERYTHING or name in RENDERED])
+def test_nobody_is_called_the_fastest_who_does_not_beat_all_others(name: str, copies: Harness):
+    """On the front page, in alt texts, on the hardware pages, in README and terminal: one ranking everywhere."""
+    copy = copies[name]
+    first = oracle.fastest(copy.content, copy.noise)
+    title = copy.content["variants"][first]["title"] if first else None
+    assert set(_CROWNED.findall(copy.on("everywhere"))) - {title} == set()
