@@ -16,6 +16,8 @@ LIBRARY = "libnvidia-ml.so.1"
 NO_GPU = "not an NVIDIA GPU: NVML has nothing to say"
 SM_CLOCK, MEMORY_CLOCK = 1, 2
 GPU_TEMPERATURE = 0
+NOT_AVAILABLE = 0xFFFFFFFF
+"""`NVML_VALUE_NOT_AVAILABLE`, an answer in the place of a number."""
 THROTTLE_BITS = {
     0x2: "application clocks setting",
     0x4: "software power cap",
@@ -107,7 +109,7 @@ class Sampler:
 
     def _number(self, function: str, *arguments: Any, kind: Any = ctypes.c_uint) -> int | None:
         value = self._ask(function, kind, *arguments)
-        return None if value is None else value.value
+        return None if value is None or value.value == NOT_AVAILABLE else value.value
 
     def sample(self) -> dict[str, Any]:
         """`sm_mhz`, `memory_mhz`, `power_watts`, `temperature_c`, `throttle` (words) now; `None` where unknown."""

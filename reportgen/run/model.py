@@ -94,7 +94,7 @@ class Training:
     gpu_time: Times | None = None
     wall_time: Times | None = None
     kernels: Few | None = None
-    peak_memory_bytes: Size | None = None
+    peak_memory_bytes: Count | None = None
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ class VariantRun:
     timer: str | None = None
     timer_note: str | None = None
     trace_path: Path | None = None
-    peak_memory_bytes: Size | None = None
+    peak_memory_bytes: Count | None = None
     relative_error: Amount | None = None
     allowed_error: Amount | None = None
     masked_row: MaskedRow | None = None

@@ -63,8 +63,8 @@ Amount = Annotated[float, Within(_LEAST, 1e30, "a finite number, 0 or more", zer
 Watts = Annotated[float, Within(0, 1e6, "watts from 0 to 10^6")]
 Megahertz = Annotated[float, Within(0, 1e6, "megahertz from 0 to 10^6")]
 Celsius = Annotated[float, Within(-274, 1e4, "a temperature in °C")]
-Percentage = Annotated[float, Within(-100, 100, "a percentage")]
-"""An occupancy as the profiler writes it; below 0 it has none."""
+Percentage = Annotated[float, Within(-1000, 1000, "a percentage")]
+"""An occupancy as the profiler writes it: below 0 it has none, and above 100 it errs."""
 Rate = Annotated[float, Within(1e5, 1e30, "a rate per second, 10^5 or more")]
 Share = Annotated[float, Within(0, 1e6, "a share, 0 or more")]
 Seconds = Annotated[float, Within(0, 1e6, "seconds, 0 or more")]

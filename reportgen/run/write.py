@@ -6,6 +6,7 @@ import gzip
 import json
 import shutil
 import tempfile
+from math import isfinite
 from pathlib import Path
 from typing import Any, Mapping
 
@@ -35,12 +36,24 @@ def save(data: dict[str, Any], traces: Mapping[str, dict[str, Any]], runs_root: 
             name = names.trace_file(variant)
             data["variants"][variant]["trace"] = name
             write_trace(staging / name, scrub.trace(trace, machine))
-        (staging / RUN_FILE).write_text(json.dumps(scrub.content(data, machine), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        (staging / RUN_FILE).write_text(json.dumps(known(scrub.content(data, machine)), indent=1, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
         slots.put(staging, target)
     finally:
         shutil.rmtree(staging, ignore_errors=True)
         swap.remove_if_empty(target.parent)
     return target
+
+
+def known(value: Any) -> Any:
+    """`value` with `None` for every number that is not finite: torch or a tool answered, and it is not known how much.
+
+    A gradient that is NaN, or a counter that overflowed, shall not cost the run that was measured.
+    """
+    if isinstance(value, dict):
+        return {key: known(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [known(item) for item in value]
+    return None if isinstance(value, float) and not isfinite(value) else value
 
 
 def write_trace(file: Path, trace: dict[str, Any]) -> None:

@@ -132,6 +132,12 @@ class TestNvml:
         assert sampler.sample()["power_watts"] is None and sampler.sample()["sm_mhz"] == 1980
         assert sampler.describe()["ecc"] is None
 
+    def test_an_answer_that_means_not_available_is_none(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """NVML answers 0xFFFFFFFF in the place of a number that it does not have."""
+        monkeypatch.setitem(FakeNvml.VALUES, "nvmlDeviceGetClockInfo", 4_294_967_295)
+        sample = nvml.Sampler("cuda", load=lambda name: FakeNvml()).sample()
+        assert (sample["sm_mhz"], sample["memory_mhz"], sample["power_watts"]) == (None, None, 412.5)
+
     @pytest.mark.parametrize("device", ["cuda", "cpu"])
     def test_no_library_or_no_gpu_is_a_reason_and_every_answer_none(self, device: str) -> None:
         def absent(name: str) -> Any:

@@ -31,6 +31,17 @@ def test_a_saved_run_comes_back_with_its_samples_and_trace(tmp_path):
     assert json.loads(gzip.decompress(loaded.variants["naive"].trace_path.read_bytes())) == {"traceEvents": []}
 
 
+def test_a_number_that_is_not_finite_is_recorded_as_not_known_and_costs_no_run(tmp_path):
+    """Gradients that are NaN have no difference, and a counter that overflowed has no value."""
+    data = minimal(probes={"autograd": {"gradients_equal": False, "relative_difference": float("nan"), "inplace_backward": "ok"}},
+                   counters={"tool": "t", "variants": {"naive": [{"kernel": "k", "metrics": {"a": float("inf"), "b": 1.0}}]}})
+    folder = run_room.save(data, {}, tmp_path)
+    loaded = run_room.load(folder)
+    assert loaded.probes.autograd.relative_difference is None
+    assert loaded.counters.variants["naive"][0].metrics == {"a": None, "b": 1.0}
+    assert "NaN" not in (folder / "run.json").read_text() and "Infinity" not in (folder / "run.json").read_text()
+
+
 def test_what_an_older_run_did_not_record_is_none(tmp_path):
     loaded = run_room.load(run_room.save(minimal(), {}, tmp_path))
     assert loaded.counters is None

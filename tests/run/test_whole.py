@@ -69,7 +69,7 @@ SEVEN = [1e-3] * 7
     ("workload/dtype", None, "workload.dtype is missing"),
     ("variants/naive/relative_error", float("inf"), "variants.naive.relative_error is inf, expected a finite number"),
     ("variants/naive/relative_error", -0.1, "variants.naive.relative_error is -0.1, expected a finite number, 0 or more"),
-    ("variants/naive/peak_memory_bytes", 0, "variants.naive.peak_memory_bytes is 0, expected a whole number from 1 to 2^53"),
+    ("variants/naive/peak_memory_bytes", -1, "variants.naive.peak_memory_bytes is -1, expected a whole number from 0 to 2^53"),
     ("variants/naive/masked_row/outcome", "NaN", "variants.naive.masked_row.outcome is 'NaN', expected one of nan, infinite, zeros, other, refused, takes-no-mask"),
     ("variants/naive/training/wall_time", [0.0], "variants.naive.training.wall_time[0] is 0.0, expected seconds above 0"),
     ("variants/naive/prediction/0", ["matmul"], "variants.naive.prediction[0] is ['matmul'], expected a list of 2"),
