@@ -28,8 +28,8 @@ def test_every_sentence_reworded_decides_the_same():
 
 
 @pytest.mark.parametrize("text, then", [
-    ("The grid is small: {blocks} blocks.", "Theo grido is smallo: {blocks} blockso."),
-    ("Not measurable: no `aten::add_` here", "Noto measurableo: no `aten::add_` hereo"),
+    ("The grid is small: {blocks} blocks.", "The gridre is smallre: {blocks} blocksre."),
+    ("Not measurable: no `aten::add_` here", "Not measurableus: no `aten::add_` hereus"),
     ("fused attention", "fused attention"),
     ("gpu_time", "gpu_time"),
 ])
@@ -38,8 +38,9 @@ def test_rewording_keeps_placeholders_code_and_names(text, then):
 
 
 def test_the_rewording_would_find_code_that_reads_its_own_sentence():
-    """A prefix typed in one place and searched in another stays equal; a pattern or a data file does not."""
+    """A beginning that is searched in another sentence becomes another beginning, and a pattern stays what it is."""
     import ast
 
     tree = rewording.Rewording().visit(ast.parse('import re\nfound = re.match("The grid is small", why)\nsaid = "The grid is small"\n'))
-    assert "'The grid is small'" in ast.unparse(tree) and "'Theo grido is smallo'" in ast.unparse(tree)
+    assert "'The grid is small'" in ast.unparse(tree) and rewording.reworded("The grid is small") in ast.unparse(tree)
+    assert not rewording.reworded("The grid is small: so it is.").startswith(rewording.reworded("The grid is small"))
