@@ -161,7 +161,7 @@ def _counted(kernel: ActivityFacts) -> dict[str, object]:
 FINDING = Finding(
     slug="cudnn-launch",
     title="cuDNN: the launch call and the zero",
-    question="The profiler says that cuDNN's kernel occupies nothing. Who is right, and is the launch call to blame?",
+    question="Which occupancy does the profiler show for cuDNN's kernel, what is it really, and is the launch call to blame?",
     questions=(
         claim("cudnn-launch-api", "cuDNN launches through `cuLaunchKernelEx`, everything else through `cudaLaunchKernel`.", api_rule, API_CASES, needs=(needs.lane("sdpa_cudnn"),)),
         claim("cudnn-zero-occupancy", "The profiler shows 0 % occupancy for cuDNN's kernel.", zero_rule, ZERO_CASES, needs=(needs.lane("sdpa_cudnn"),)),

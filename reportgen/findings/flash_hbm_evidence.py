@@ -46,7 +46,7 @@ def _bound_table(variant: VariantFacts, ceilings: Ceilings, told: bool) -> Table
 def _units(ceilings: Ceilings) -> str:
     if not (ceilings.matmul_flop_per_s and ceilings.fp32_flop_per_s):
         return ""
-    return f" ({FlopPerSecond(ceilings.matmul_flop_per_s)} on Tensor Cores, {FlopPerSecond(ceilings.fp32_flop_per_s)} in FP32 on CUDA cores)"
+    return f" ({FlopPerSecond(ceilings.matmul_flop_per_s)} in the workload's type, {FlopPerSecond(ceilings.fp32_flop_per_s)} in FP32)"
 
 
 def _bound_row(one: Bound, total: float) -> tuple[object, ...]:

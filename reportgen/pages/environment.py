@@ -8,8 +8,10 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from ..analysis import published
-from ..findings.safe_softmax import about_the_mask
+from ..analysis import bounds, published
+from ..findings.safe_softmax import ROUNDINGS_ALLOWED, about_the_mask
+from ..hardware import arch_limits
+from ..numbers import ranks, statistics
 from ..run.workload import ARTICLE
 from ..saying import tables, units
 from .cells import Badge, error, heading, sentence
@@ -17,6 +19,13 @@ from .site import MARKER, root
 from .summaries import masked_row, why_not
 
 TEMPLATES = Path(__file__).resolve().parent.parent / "templates"
+
+
+def rules() -> dict[str, object]:
+    """The constants that rules decide by, as the teaching pages name them: typed in one place, said in another."""
+    return {"enough": units.Percent(100 * bounds.ENOUGH), "effect": units.Percent(100 * statistics.MINIMUM_EFFECT), "magnitude": units.Percent(100 * statistics.MAGNITUDE_TOLERANCE), "alpha": ranks.ALPHA,
+            "processes_word": units.number_word(statistics.PROCESSES).capitalize(), "chance": units.Count(2**statistics.PROCESSES), "roundings_word": units.number_word(ROUNDINGS_ALLOWED["bfloat16"]),
+            "default_shared": units.Bytes(arch_limits.DEFAULT_SHARED_MEMORY)}
 
 
 @cache
@@ -30,7 +39,7 @@ def environment() -> Environment:
                        bytes=lambda v: units.text(None if v is None else units.Bytes(v)),
                        percent=lambda v: units.text(None if v is None else units.Percent(v)),
                        ratio=lambda v: units.text(None if v is None else units.Ratio(v)))
-    env.globals.update(published=published.load(), article=ARTICLE, marker=MARKER)
+    env.globals.update(published=published.load(), article=ARTICLE, marker=MARKER, rules=rules())
     return env
 
 

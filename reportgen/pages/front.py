@@ -37,7 +37,7 @@ def beyond(site: Site) -> str:
     """`beyond.md`: questions that the article does not ask and the evidence answers."""
     facts = site.featured
     return page("beyond.md.j2", BEYOND, device=device_name(facts), software=software(facts), wall=wall(facts), calls=calls(facts), cold=cold(facts),
-                accuracy=accuracy(facts), training=summaries.training(facts), compiled=facts.variants.get("naive_compiled"), others=site.others, device_name=device_name)
+                accuracy=accuracy(facts), training=summaries.training(facts), no_training=summaries.not_taken(facts, "training"), compiled=facts.variants.get("naive_compiled"), others=site.others, device_name=device_name)
 
 
 def reading(site: Site, path: str) -> str:

@@ -8,11 +8,16 @@ from ..analysis import FUSED, RunFacts, State, VariantFacts, published
 from ..analysis.kernels import main_kernel
 from ..numbers import quantities
 from ..numbers.statistics import Estimate, compare
+from ..questions import needs
+from ..questions.evaluate import fill
+from ..questions.gates import GATES
 from ..questions.lead import wrong_said
+from ..questions.ranked import timers_used
 from ..saying.tables import Link, Table, columns
 from ..saying.units import MISSING, Count, Percent, extent, listed
 from .cells import error, interval, ratio_interval, sentence, us
 
+PAIR = ("naive_inplace", "sdpa_math")
 SHOWN_OCCUPANCY = ("sdpa_flash", "sdpa_cudnn")
 
 
@@ -57,12 +62,12 @@ def slowdown(facts: RunFacts) -> Table:
     article = tuple(published.of(name, "gpu_time") for name in ("naive_inplace", "sdpa_math"))
     if all(article):
         rows.append((f"Article, {said['device']['name']}, GPU time", us(article[0]), us(article[1]), f"{said['math_slowdown']}"))
-    compared = ["The article's times are averages under the profiler; those here are medians of graph replays without it."] if all(article) and published.same_workload(facts) else []
+    compared = [f"The article's times are averages under the profiler; those here are medians of {timers_used(facts, PAIR)} without it."] if all(article) and published.same_workload(facts) else []
     notes = compared if facts.ok("naive_inplace", "sdpa_math") else [why_not(facts.variants.get(n)) for n in ("naive_inplace", "sdpa_math") if not facts.ok(n)]
     if not published.same_workload(facts):
         notes.append(f"The article's values belong to its own workload; here: {facts.workload.describe()}.")
     return Table(columns("Where", "#Naive in place (µs)", "#SDPA math (µs)", "#Ratio (lowest to highest process)"), tuple(rows),
-                 "How much slower the math backend is than naive attention with in-place masking.", tuple(notes))
+                 "The math backend beside naive attention with in-place masking.", tuple(notes))
 
 
 def cpu_bill(facts: RunFacts) -> Table:
@@ -188,6 +193,13 @@ def masked_row(variant: VariantFacts) -> str | None:
     if variant.masked_row is None:
         return None
     return MASKED_ROW.get(variant.masked_row.outcome, variant.masked_row.outcome)
+
+
+def not_taken(facts: RunFacts, what: str) -> str:
+    """Why the run lacks `what`: it is older than the measurement, or did not take it. The sentence is the gate's."""
+    decision = needs.older(facts, what)
+    said = fill(GATES[decision.case].headline, decision.args)
+    return said[:1].upper() + said[1:]
 
 
 def why_not(variant: VariantFacts | None) -> str:

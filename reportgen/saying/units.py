@@ -211,3 +211,11 @@ def verb(of: int | list[str] | tuple[str, ...], one: str, many: str) -> str:
     ('costs', 'cost')
     """
     return one if (of if isinstance(of, int) else len(of)) == 1 else many
+
+
+_NUMBER_WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+
+
+def number_word(value: int) -> str:
+    """A small whole number in words, a larger one in digits: `seven`, `15`."""
+    return _NUMBER_WORDS[value] if 0 <= value < len(_NUMBER_WORDS) else str(Count(value))

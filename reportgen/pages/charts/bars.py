@@ -28,7 +28,7 @@ def bars(data: Any) -> Figure:
     said = [style.number(value, str(data.get("unit", ""))) for value in values if value is not None]
     place = _scale(known, logarithmic, _room(said))
     if has_reference:
-        _reference_key(ax, str(data.get("reference_label") or "the article (A100)"), 20)
+        _reference_key(ax, str(data.get("reference_label") or "the article"), 20)
     _grid(ax, place, top, top + ROW * len(labels), str(data.get("unit", "")))
     for index, label in enumerate(labels):
         y = top + ROW * index
