@@ -128,3 +128,27 @@ def test_no_ratio_is_given_where_a_step_asks_for_next_to_nothing():
     fills = re.findall(r"^\| \d+ \| fill \| kernel \| 4 B \| .* \| .* \| (.*) \| .* \| (.*) \|$", page, re.M)
     assert fills and set(fills) == {("—", "counted")}
     assert "Counted ÷ requested is left out for steps that ask for less than 64 KiB." in page
+
+
+def test_a_threshold_is_typed_in_one_place(monkeypatch):
+    """The teaching pages follow the constants that the rules decide by."""
+    from reportgen.analysis import bounds
+    from reportgen.findings import FINDINGS
+    from reportgen.numbers import ranks, statistics
+    from reportgen.pages import environment, front, site
+
+    monkeypatch.setattr(bounds, "ENOUGH", 0.65)
+    monkeypatch.setattr(statistics, "MINIMUM_EFFECT", 0.03)
+    monkeypatch.setattr(statistics, "MAGNITUDE_TOLERANCE", 0.17)
+    monkeypatch.setattr(statistics, "PROCESSES", 9)
+    monkeypatch.setattr(ranks, "ALPHA", 0.02)
+    environment.environment.cache_clear()
+    try:
+        built = site.build([facts("h200")], facts("h200").slot, FINDINGS)
+        pages = {name: front.reading(built, name) for name in ("method.md", "glossary.md", "reviewing.md")}
+    finally:
+        environment.environment.cache_clear()
+    assert "at least 65 % of the copy's rate" in pages["method.md"] and "65 % or more" in pages["glossary.md"]
+    assert "the shift is at least 3 %" in pages["method.md"] and "within 17 % of" in pages["method.md"] and "Nine processes on one side happen by chance once in 512" in pages["method.md"]
+    assert "p < 0.02" in pages["reviewing.md"] and "from each of nine fresh processes" in pages["reviewing.md"]
+    assert not any(old in text for text in pages.values() for old in ("60 %", "2 %, or", "within 15 %", "seven fresh", "p < 0.01"))
