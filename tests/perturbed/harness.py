@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import Iterator, Mapping
 
 from reportgen import analysis, findings, pages, readings
 from reportgen import run as run_room

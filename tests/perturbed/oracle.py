@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from statistics import median
-from typing import Any, Mapping
+from typing import Any
 
 HOLDS, DIFFERS, NOISE, UNMEASURED = "holds", "differs", "within noise", "not measurable"
 SIX = ("naive", "naive_inplace", "sdpa_math", "sdpa_efficient", "sdpa_flash", "sdpa_cudnn")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Iterator, MutableMapping
 from functools import cache
 from pathlib import Path
-from typing import Any, Iterator, MutableMapping
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 RECORDED = ROOT / "docs" / "runs" / "nvidia-h200" / "article"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from statistics import median
-from typing import Any, Callable, Sequence
+from typing import Any
 
 from . import kineto
 from .recorded import SIX, Traces

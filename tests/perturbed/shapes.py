@@ -67,7 +67,7 @@ def on_cpu(run: dict[str, Any], traces: Traces) -> None:
     probes["occupancy_probe"] = {"reason": "no CUDA device."}
     probes["saving_accumulates"]["timer"] = "wall"
     protocol.update(timer=None, forwards_per_graph=None, input_sets=None, pinned=False)
-    for name, entry in run["variants"].items():
+    for entry in run["variants"].values():
         entry.update(timer=None, timer_note=None, peak_memory_bytes=None)
         for quantity in ("gpu_time", "gpu_time_cold"):
             entry["samples"].pop(quantity, None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from builder_devices import DEVICES, NO_CUDNN_ROCM, NO_CUDNN_T4, NO_FLASH
+
 from .. import kineto, samples, shapes, states
 from ..recorded import COMPILED, SIX, Traces
 from ..registry import perturbation

@@ -8,6 +8,7 @@ from .. import samples, states
 from ..recorded import COMPILED, Traces
 from ..registry import perturbation
 
+
 def _default(run: dict[str, Any], name: str, op: str | None = None) -> None:
     run["probes"]["default_backend"] = {"name": name, "op": op or f"aten::_scaled_dot_product_{name}_attention"}
 
