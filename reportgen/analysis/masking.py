@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .model import ActivityFacts, OpFacts, VariantFacts
+from .model import ActivityFacts, OpFacts, RunFacts, VariantFacts
 from .patterns import hidden_copy
 from .patterns.hidden_copy import MASK_OPS
 
@@ -32,3 +32,9 @@ def copied(copy: ActivityFacts) -> float | None:
     if copy.bytes is not None:
         return copy.bytes
     return None if copy.requested_bytes is None else copy.requested_bytes / 2
+
+
+def takes_no_mask(facts: RunFacts, name: str) -> bool:
+    """Whether this run saw the variant refuse a mask of one's own."""
+    row = facts.variants[name].masked_row if name in facts.variants else None
+    return row is not None and row.outcome == "takes-no-mask"

@@ -77,6 +77,17 @@ def forward_traffic(variant: VariantFacts) -> Traffic | None:
     return Traffic(*(sum(getattr(part, name) for part in parts) for name in ("read", "written", "from_trace")))
 
 
+SPILL = 0.1
+"""Counted DRAM traffic beyond the operands, as a share of the score bytes, that still means "never written"."""
+
+
+def scores_in_memory(facts: RunFacts, variant: VariantFacts) -> bool:
+    """Whether peak memory or counted traffic says that a forward holds or writes its scores; `False` where neither was taken."""
+    traffic, scores = forward_traffic(variant), facts.workload.score_bytes
+    written = traffic is not None and traffic.total - facts.workload.operand_bytes >= SPILL * scores
+    return written or (variant.peak_memory_bytes or 0) >= scores
+
+
 def activity_dram_bytes(activity: ActivityFacts) -> float | None:
     """Bytes read plus written, see `activity_traffic`."""
     traffic = activity_traffic(activity)

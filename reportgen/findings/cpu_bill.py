@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 
 from ..analysis import FUSED, RunFacts, VariantFacts, published
+from ..analysis.first_calls import dear
 from ..analysis.ranking import Ranking, Standing, rank
 from ..numbers.statistics import PROCESSES, Estimate
 from ..questions import needs
@@ -67,20 +68,11 @@ def cost_rule(facts: RunFacts) -> Decision:
     return decide("costs-most", **args)
 
 
-DEAR = 10
-"""From so many times the steady state on, in every process, a first call is worth warming up for."""
-
-
 def _first_calls(facts: RunFacts) -> dict[str, object]:
     """Whether first calls are dear here, at a new shape too, and whether graphs were captured of all three."""
     three = [facts.variants[name] for name in FUSED]
-    shapes, start = (any(_dear(variant, quantity) for variant in three) for quantity in ("first_call_new_shape", "first_call"))
+    shapes, start = (any(dear(variant, quantity) for variant in three) for quantity in ("first_call_new_shape", "first_call"))
     return {"dear_shapes": shapes, "dear_start": start and not shapes, "graphs": all(variant.timer == "cuda-graph" for variant in three)}
-
-
-def _dear(variant: VariantFacts, quantity: str) -> bool:
-    first, steady = variant.time(quantity), variant.host_time
-    return bool(first and steady and first.low >= DEAR * steady.high)
 
 
 def _beside(facts: RunFacts, by_cost: tuple[str, ...]) -> dict[str, object]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..analysis import FUSED, RunFacts, VariantFacts, published
+from ..analysis.first_calls import dear
 from ..analysis.kernels import main_kernel
 from ..analysis.sdpa import launches_under_transpose, ops_below, sdpa_transposes
 from ..questions import needs
@@ -12,28 +13,29 @@ from ..questions.model import Advice, Because, Case, Chart, Decision, Evidence, 
 from ..questions.shared import OTHER_SHAPE, other_workload, software
 from ..saying.tables import Table, columns
 from ..saying.units import Count, plural
+from .pinning import OBEYED
 
 GENERATED = "cudnn_generated"
 
 CUDNN_CASES: dict[str, Case] = {
-    
     "one-generated": Case(
         "holds",
         "With {software}, SDPA cuDNN is one kernel per forward{beside}, generated for the problem: {kernel}.",
         because=(Because("engine", "Its name begins with `cudnn_generated`; precompiled kernels have other names."),),
         caveats=(OTHER_SHAPE,),
         advice=(Advice("Keep shapes few: cuDNN builds one plan per shape and thread, so a handful of padded lengths pays for building only "
-                "once each."),)),
+                "once each.", needs="dear_shapes", when=(OBEYED,)),)),
     "other-count": Case(
         "differs",
         "With {software}, SDPA cuDNN launches {count} per forward{beside}, not one: {names}.",
         caveats=(OTHER_SHAPE,),
-        advice=(Advice("Read the list above: a plan may convert layouts around its attention kernel, which contiguous q, k and v can spare it."),)),
+        advice=(Advice("Read the list above: a plan may convert layouts around its attention kernel, which contiguous q, k and v can spare it.",
+                       needs="several", when=(OBEYED,)),)),
     "not-generated": Case(
         "differs",
         "With {software}, SDPA cuDNN is one kernel per forward{beside}, but its name does not say that it was generated: {kernel} ({family}).",
         caveats=(OTHER_SHAPE,),
-        advice=(Advice("Nothing to change: a precompiled kernel saves the time of generating one."),)),
+        advice=(Advice("Nothing to change: a precompiled kernel saves the time of generating one.", when=(OBEYED,)),)),
     "unknown-name": not_measurable(
         "with {software}, SDPA cuDNN is one kernel per forward{beside}, but its name, {kernel}, does not say where it comes from.", partly=True),
 }
@@ -41,7 +43,7 @@ CUDNN_CASES: dict[str, Case] = {
 
 def cudnn_rule(facts: RunFacts) -> Decision:
     variant = facts.variants["sdpa_cudnn"]
-    args = kernel_args(facts, variant, "torch", "cudnn")
+    args = {**kernel_args(facts, variant, "torch", "cudnn"), "dear_shapes": dear(variant, "first_call_new_shape")}
     kernel = main_kernel(variant)
     if variant.kernels != 1 or kernel is None:
         return decide("other-count", **args)
@@ -54,22 +56,21 @@ _TRANSPOSE_CAVEATS = (OTHER_SHAPE,)
 _NO_KERNELS = Because("views", "They are views: CPU ops that write new strides. They copy no tensor and launch no kernel here.")
 
 TRANSPOSE_CASES: dict[str, Case] = {
-    
     "none-and-four": Case(
         "holds",
         "With {software}, cuDNN's forward has no `aten::transpose`, flash's has {flash} and efficient's {efficient}.",
         because=(_NO_KERNELS,), caveats=_TRANSPOSE_CAVEATS,
-        advice=(Advice("Do not rewrite your layout to avoid them: a view costs a little CPU time and no GPU time."),)),
+        advice=(Advice("Do not rewrite your layout to avoid them: a view costs a little CPU time and no GPU time.", needs="views"),)),
     "others-not-four": Case(
         "differs",
         "With {software}, cuDNN's forward has no `aten::transpose`, but the other two do not have {published} each: flash's has {flash} and efficient's {efficient}.",
         because=(_NO_KERNELS,), caveats=_TRANSPOSE_CAVEATS,
-        advice=(Advice("Nothing to change: how often a backend views its inputs is a detail of this torch."),)),
+        advice=(Advice("Nothing to change: how often a backend views its inputs is a detail of this torch.", needs="views"),)),
     "cudnn-transposes": Case(
         "differs",
         "With {software}, cuDNN's forward has {cudnn} `aten::transpose`, flash's has {flash} and efficient's {efficient}.",
         because=(_NO_KERNELS,), caveats=_TRANSPOSE_CAVEATS,
-        advice=(Advice("Look at the strides of your q, k and v: the path into cuDNN views them in another order here."),)),
+        advice=(Advice("Look at the strides of your q, k and v: the path into cuDNN views them in another order here.", when=(OBEYED,)),)),
 }
 
 

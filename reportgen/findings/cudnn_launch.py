@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..analysis import SIX, ActivityFacts, RunFacts, published
 from ..analysis.kernels import main_kernel
 from ..analysis.launches import library_launches
-from ..analysis.residency import occupancy_disagrees, opted_in
+from ..analysis.residency import field_disagrees, occupancy_disagrees, opted_in
 from ..hardware.occupancy import agree
 from ..questions import needs
 from ..questions.model import Advice, Because, Case, Decision, Finding, claim, decide, not_measurable
@@ -18,14 +18,13 @@ from .launches import LIBRARY_APIS, group_words, library
 from .zero_cause import CAUSE_CASES, cause_rule
 
 _LIBRARIES_ADVICE = (Advice("Do not tell libraries apart by their launch call, nor read a driver call as slow: tell them apart by the kernel's "
-    "name."),)
+    "name.", needs="shared_by"),)
 
 API_CASES: dict[str, Case] = {
-    
     "as-published": Case(
         "holds",
         "With {software}, cuDNN's kernel is launched by {cudnn} and every other kernel of the six by {others}.",
-        caveats=(OTHER_SHAPE,), advice=_LIBRARIES_ADVICE),
+        caveats=(OTHER_SHAPE,)),
     "others-too": Case(
         "differs",
         "With {software}, cuDNN's kernel is launched by {cudnn}, but among the kernels of the six it is not alone: {odd}; the rest by `cudaLaunchKernel`.",
@@ -63,26 +62,25 @@ def api_rule(facts: RunFacts) -> Decision:
 
 
 ZERO_CASES: dict[str, Case] = {
-    
     "zero": Case(
         "holds",
         "The profiler shows {field} occupancy for cuDNN's kernel, with {software}.",
         because=(Because("real", "The same launch works out at {real}{and_achieved}."),),
         caveats=(OTHER_SHAPE,),
         advice=(Advice("Never read a 0 in that column as an idle GPU.",
-                "Work the occupancy out from registers, threads and shared memory, which the trace does hold."),)),
+                "Work the occupancy out from registers, threads and shared memory, which the trace does hold.", more_needs="real"),)),
     "above-zero": Case(
         "differs",
         "The profiler shows {field} occupancy for cuDNN's kernel, not 0 %, with {software}.",
         because=(Because("small", "The kernel uses {small} of shared memory, within the 48 KiB that the profiler reckons with."),),
         caveats=(OTHER_SHAPE,),
-        advice=(Advice("Read the field for this kernel as for any other; check it against the arithmetic once."),)),
+        advice=(Advice("Read the field for this kernel as for any other; check it against the arithmetic once.", needs="sound"),)),
     "unknown-device": Case(
         "differs",
         "The profiler shows {raw} for cuDNN's kernel, not 0 %, with {software}: its occupancy calculator does not know this compute capability.",
         caveats=(OTHER_SHAPE,),
         advice=(Advice("Work the occupancy out from registers, threads and shared memory, or use a newer torch whose profiler knows the "
-                "device."),)),
+                "device.", needs="real"), Advice("Use a newer torch whose profiler knows the device.", needs="no_arithmetic"))),
     "no-field": not_measurable("the trace has no occupancy field for cuDNN's kernel."),
 }
 
@@ -95,6 +93,7 @@ def zero_rule(facts: RunFacts) -> Decision:
     args = {"field": Percent(field), "raw": f"{field:g}", "software": software(facts, "torch", "cudnn"), "other_workload": other_workload(facts),
             "real": Percent(kernel.occupancy.theoretical) if kernel.occupancy else None,
             "and_achieved": f", and {achieved(kernel)} was counted on average while it ran" if achieved(kernel) is not None else "",
+            "no_arithmetic": kernel.occupancy is None, "sound": kernel.occupancy is not None and not field_disagrees(kernel),
             "small": Bytes(shared) if shared is not None and not opted_in(kernel) else None}
     if field < 0:
         return decide("unknown-device", **args)
@@ -107,7 +106,6 @@ _REAL = (Because("limiters", "{limiters} set the limit: {registers} registers ×
 _REAL_ADVICE = (Advice("Compare kernels by resident warps and time, not by this percentage: it says how full an SM is, not how well it works."),)
 
 REAL_CASES: dict[str, Case] = {
-    
     "like-flash": Case(
         "holds",
         "cuDNN's kernel has an occupancy of {value} ({blocks} of {warps}), like flash's {flash}, with {software}.",

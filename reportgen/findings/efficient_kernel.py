@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from ..analysis import SIX, RunFacts
 from ..analysis.kernels import element_type, main_kernel, tensor_cores
+from ..analysis.ranking import faster
 from ..questions import needs
 from ..questions.kernel_tables import activity_table, kernel_args, kernel_count, parts_table
 from ..questions.model import Advice, Because, Case, Chart, Decision, Evidence, Finding, claim, decide, not_measurable
 from ..questions.shared import OTHER_SHAPE, matrix_unit
 from ..saying.units import plural
+from .pinning import OBEYED
 
 _ADVICE = (Advice("Keep `scaled_dot_product_attention` as the one call, and let it fall back to this backend where flash cannot run; "
-    "hold q, k and v in a 16-bit type, because the kernel computes in the type that it is given."),)
+                  "hold q, k and v in a 16-bit type, because the kernel computes in the type that it is given.", needs="faster_than_math", when=(OBEYED,)),)
+"""Where it is faster than what comes after it in the dispatcher's list."""
+EIGHT = 8
+"""The head dimension is to be a multiple of it, or no Tensor Core kernel can read a row."""
 _UNIT = Because("why_unit", "Tensor Cores: {why_unit}.")
 
 EFFICIENT_CASES: dict[str, Case] = {
-    
     "one-kernel": Case(
         "holds",
         "With {software}, SDPA efficient is one kernel per forward{beside}: {kernel}, which computes in {type} on Tensor Cores.",
@@ -28,7 +32,7 @@ EFFICIENT_CASES: dict[str, Case] = {
         "With {software}, SDPA efficient launches {count} per forward{beside}, not one: {names}.",
         caveats=(OTHER_SHAPE,),
         advice=(Advice("Read the list above: whatever stands beside the attention kernel is work that your call asked for, such as a padded "
-                "mask or a layout copy."),),
+                "mask or a layout copy.", needs="several", when=(OBEYED,)),),
     ),
     "cuda-cores": Case(
         "differs",
@@ -36,13 +40,13 @@ EFFICIENT_CASES: dict[str, Case] = {
         because=(_UNIT,),
         caveats=(OTHER_SHAPE,),
         advice=(Advice("Check the element type of q, k and v and the alignment of the head dimension: without them CUTLASS has no Tensor Core "
-                "kernel to pick."),),
+                "kernel to pick.", needs="odd_shape", when=(OBEYED,)),),
     ),
     "other-type": Case(
         "differs",
         "With {software}, SDPA efficient is one kernel per forward{beside}, {kernel}, but its name says {type}, where the inputs are {dtype}.",
         caveats=(OTHER_SHAPE,),
-        advice=(Advice("Look for a cast in front of the call (`.float()`, autocast): the kernel computes in the type that reaches it."),),
+        advice=(Advice("Look for a cast in front of the call (`.float()`, autocast): the kernel computes in the type that reaches it.", when=(OBEYED,)),),
     ),
     "name-is-silent": not_measurable(
         "with {software}, SDPA efficient is one kernel per forward{beside}, but its name, {kernel}, does not say {silent}.", partly=True),
@@ -54,7 +58,8 @@ EFFICIENT_CASES: dict[str, Case] = {
 def efficient_rule(facts: RunFacts) -> Decision:
     variant = facts.variants["sdpa_efficient"]
     math = facts.variants.get("sdpa_math")
-    args = kernel_args(facts, variant, "torch") | {"dtype": facts.workload.dtype}
+    args: dict[str, object] = {**kernel_args(facts, variant, "torch"), "dtype": facts.workload.dtype, "odd_shape": facts.workload.head_dim % EIGHT != 0,
+                               "faster_than_math": variant.id in faster(facts, "sdpa_math")}
     kernel = main_kernel(variant)
     if variant.kernels != 1 or kernel is None:
         return decide("other-count", **args)

@@ -5,44 +5,44 @@ from __future__ import annotations
 from ..analysis import RunFacts
 from ..analysis.bounds import ENOUGH, NEAR, Bound, Limit, bounds, counted_share, largest, near_the_line, requested, shares
 from ..analysis.kernels import main_kernel
-from ..analysis.traffic import Traffic, forward_traffic, why_no_ratio
+from ..analysis.masking import takes_no_mask
+from ..analysis.ranking import faster
+from ..analysis.traffic import SPILL, Traffic, forward_traffic, scores_in_memory, why_no_ratio
 from ..questions import needs
 from ..questions.kernel_tables import kernel_args
 from ..questions.limit_words import BEYOND_CACHE, WORDS, largest_share, percent
-from ..questions.model import Advice, Because, Case, Decision, Finding, claim, decide, not_measurable
+from ..questions.model import Advice, Because, Case, Decision, Finding, Relies, claim, decide, not_measurable
 from ..questions.shared import OTHER_SHAPE, other_workload, software
 from ..saying.units import Bytes, Count, Percent, Seconds, listed
 from .counted_bytes import COUNTED, ON_THE_LINE, counted_args
 from .flash_hbm_evidence import evidence
+from .pinning import OBEYED
 
 HALF = 0.5
-SPILL = 0.1
-"""Counted DRAM traffic beyond the operands, as a share of the score bytes, that still means "never written"."""
 IMPLEMENTATION = "FlashAttention-2"
 
 FLASH_CASES: dict[str, Case] = {
-    
     "one-kernel": Case(
         "holds",
         "With {software}, SDPA flash is one kernel per forward{beside}: {kernel}, torch's build of FlashAttention-2.",
         caveats=(OTHER_SHAPE,),
         advice=(Advice("Call `scaled_dot_product_attention` without an explicit mask (`is_causal=True` instead): an `attn_mask` rules this "
-                "kernel out."),),
+                "kernel out.", needs="no_mask", when=(OBEYED,)),),
     ),
     "other-count": Case(
         "differs",
         "With {software}, SDPA flash launches {count} per forward{beside}, not one: {names}.",
         caveats=(OTHER_SHAPE,),
         advice=(Advice("Read the list above: a split along the keys adds a kernel that combines the pieces, and layout copies come from "
-                "inputs that are not contiguous."),),
+                "inputs that are not contiguous.", needs="several", when=(OBEYED,)),),
     ),
     "other-implementation": Case(
         "differs",
         "With {software}, SDPA flash is one kernel per forward{beside}, but its name is that of {family}, not of torch's FlashAttention-2 build: {kernel}.",
         caveats=(OTHER_SHAPE,),
         advice=(Advice("Read what is said of FlashAttention-2's tiles and registers as said of another kernel: this build of torch has "
-                "{family} behind its flash backend.", needs="not_cuda"),
-                Advice("Check whether your code calls `activate_flash_attention_impl`, which puts another implementation behind the same op.", needs="cuda")),
+                "{family} behind its flash backend.", needs="not_cuda", when=(OBEYED,)),
+                Advice("Check whether your code calls `activate_flash_attention_impl`, which puts another implementation behind the same op.", needs="cuda", when=(OBEYED,))),
     ),
     "unknown-name": not_measurable(
         "with {software}, SDPA flash is one kernel per forward{beside}, but its name, {kernel}, does not say which implementation it is.", partly=True),
@@ -51,7 +51,8 @@ FLASH_CASES: dict[str, Case] = {
 
 def flash_rule(facts: RunFacts) -> Decision:
     variant = facts.variants["sdpa_flash"]
-    args = {**kernel_args(facts, variant, "torch"), "cuda": facts.device.kind == "cuda", "not_cuda": facts.device.kind != "cuda"}
+    args = {**kernel_args(facts, variant, "torch"), "cuda": facts.device.kind == "cuda", "not_cuda": facts.device.kind != "cuda",
+            "no_mask": takes_no_mask(facts, variant.id)}
     kernel = main_kernel(variant)
     if variant.kernels != 1 or kernel is None:
         return decide("other-count", **args)
@@ -74,13 +75,12 @@ _CAVEATS = (
     Because("math_near", "The line at {line} is a convention, and in SDPA math {math_near} within {near} points of it: depending on their side, {math_between} of its GPU time is HBM-bound."),
     *ON_THE_LINE)
 _SCORES_ADVICE = (Advice("Use a fused backend wherever you can: the time that it saves is time in which the score matrix travels, so it grows "
-    "with the square of the sequence length."),)
+                         "with the square of the sequence length.", needs="fused"),)
 _NEITHER_ADVICE = (Advice("Do not estimate this code from bandwidth alone: the table shows which activities reach no limit, and their bytes do "
-    "not explain their time.",
-    "A fused backend removes these passes whatever limits them."),)
+                          "not explain their time.", "A fused backend removes these passes whatever limits them.", needs="no_limit", more_needs="fused"),)
+"""fused: a backend that is right, faster than both and whose scores take no memory."""
 
 HBM_CASES: dict[str, Case] = {
-    
     "dominates": Case(
         "holds",
         "HBM-bound activities take {inplace_hbm} of the GPU time of naive in place and {math_hbm} of SDPA math's, with {software}.",
@@ -118,12 +118,19 @@ def hbm_rule(facts: RunFacts) -> Decision:
     args = {**_share_args(facts, "inplace", inplace), **_share_args(facts, "math", math), **_matmuls(inplace),
             "line": Percent(100 * ENOUGH), "near": Count(round(100 * NEAR)),
             **counted_args((facts.variants["naive_inplace"], inplace), (facts.variants["sdpa_math"], math)),
-            "software": software(facts, "torch", "cublas"), "other_workload": other_workload(facts)}
+            "software": software(facts, "torch", "cublas"), "other_workload": other_workload(facts),
+            "fused": bool(_sparing(facts)), "no_limit": any(one.limit is Limit.NEITHER for one in (*inplace, *math))}
     parts = (_part(inplace), _part(math))
     failed = ("fails" in parts[:1], "fails" in parts[1:])
     if any(failed):
         return decide({(True, True): "in-neither", (True, False): "not-in-inplace", (False, True): "not-in-math"}[failed], **args)
     return decide("not-modelled" if "open" in parts else "on-the-line" if "edge" in parts else "dominates", **args)
+
+
+def _sparing(facts: RunFacts) -> tuple[str, ...]:
+    """The fused backends that are faster than naive in place and math and, by peak memory and counters where there are any, keep no scores in memory."""
+    quicker = [name for name in faster(facts, "naive_inplace") if name in faster(facts, "sdpa_math")]
+    return tuple(name for name in quicker if not scores_in_memory(facts, facts.variants[name]))
 
 
 def _part(found: tuple[Bound, ...]) -> str:
@@ -208,7 +215,6 @@ _LOWER = (Because("operands_cached", "The operands are smaller than four times t
           OTHER_SHAPE)
 
 NEVER_CASES: dict[str, Case] = {
-    
     "never-allocated": Case(
         "holds",
         "Flash holds no score matrix in memory: one forward needs at most {peak} beyond its inputs, and the score matrix alone would be {scores}, with {software}.",
@@ -232,23 +238,25 @@ NEVER_CASES: dict[str, Case] = {
         "differs",
         "Flash holds as much as the scores in memory: one forward needs {peak} beyond its inputs, and the score matrix is {scores}, with {software}.",
         caveats=(OTHER_SHAPE,),
-        advice=(Advice("Look in the trace for a copy or a fallback beside the fused kernel: the kernel itself asks for no score matrix."),)),
+        advice=(Advice("Look in the trace for a copy or a fallback beside the fused kernel: the kernel itself asks for no score matrix.",
+                       when=(Relies("flash-one-kernel", ("other-count",)),)),)),
     "extra-traffic": Case(
         "differs",
         "Flash allocates no score matrix ({peak} beyond its inputs), but {extra} go through DRAM beyond its operands ({operands}), more than a tenth of the score "
         "bytes ({scores}), with {software}.",
         because=_WRITTEN[1:], caveats=(OTHER_SHAPE,),
         advice=(Advice("Look at registers that spill and at keys and values that are read once per block of queries: both cost traffic "
-                "without any score matrix."),)),
-    "no-peak-memory": not_measurable("this run did not record the peak memory of SDPA flash ({why})."),
+                "without any score matrix.", when=(OBEYED,)),)),
+    "no-peak-memory": not_measurable("this run did not record the peak memory of SDPA flash (memory is measured on a GPU only)."),
 }
 
 
 def never_rule(facts: RunFacts) -> Decision:
     variant, scores = facts.variants["sdpa_flash"], facts.workload.score_bytes
     if variant.peak_memory_bytes is None:
-        why = "memory is measured on a GPU only" if facts.device.kind == "cpu" else "it was recorded before this was measured"
-        return decide("no-peak-memory", why=why)
+        if facts.device.kind == "cpu":
+            return decide("no-peak-memory")
+        return needs.older(facts, "the peak memory of SDPA flash")
     args = {"peak": Bytes(variant.peak_memory_bytes), "scores": Bytes(scores), "operands": Bytes(facts.workload.operand_bytes),
             "software": software(facts, "torch"), "other_workload": other_workload(facts)}
     if variant.peak_memory_bytes >= scores:

@@ -21,11 +21,10 @@ _BECAUSE = (
 )
 _CAVEATS = (Because("other_limiter", "Registers are not what limits it here, as the article says of its GPU: {other_limiter} is."),)
 _ADVICE = (Advice("Do not tune a kernel towards occupancy.",
-    "Ask first what limits its time; fewer, fatter blocks that keep their tiles in registers can be the point of the "
-    "design."),)
+                  "Ask first what limits its time; fewer, fatter blocks that keep their tiles in registers can be the point of the design.", needs="faster_than"),)
+"""Where this run has a slower kernel of higher occupancy."""
 
 OCCUPANCY_CASES: dict[str, Case] = {
-    
     "follows": Case(
         "holds",
         "Flash's occupancy follows from its launch, with {software}: {blocks} of {warps} are {value} of the {slots} that an SM has room for, and {source} shows {reading}{and_achieved}.",

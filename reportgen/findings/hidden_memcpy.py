@@ -13,7 +13,7 @@ from ..questions.ranked import UNSTEADY, disagreement
 from ..questions.shared import OTHER_SHAPE, other_workload, software
 from ..saying.units import Bytes, BytesPerSecond, Count, Percent, Ratio, Seconds, difference, listed, plural, spelled
 from .hidden_memcpy_evidence import evidence
-from .inplace import AUTOGRAD_CASES, BOTH, IN_PLACE, MEMORY_CASES, OPS_CASES, autograd_rule, fused_faster, memory_rule, ops_rule
+from .inplace import AUTOGRAD_CASES, BOTH, IN_PLACE, MEMORY_CASES, OPS_CASES, SAVES_MEMORY, SAVES_TIME, autograd_rule, fused_faster, memory_rule, ops_rule
 
 _MEMSETS = Because("memsets", "A memset is neither a kernel nor a copy: {memsets} stands beside them, and a count of all GPU activities includes it.")
 
@@ -90,14 +90,14 @@ REMOVES_CASES: dict[str, Case] = {
         "In place the copy is gone, and a forward takes {saving} less GPU time: {inplace} instead of {naive} ({ratio}, all {processes} processes agree).",
         because=(Because("expected", "The copy reads {bytes} and writes as many; at the {ceiling} that a plain copy reached in this run, that is {expected}. The saving is {share} of it{off}."),),
         caveats=(OTHER_SHAPE,),
-        advice=IN_PLACE,
+        advice=(SAVES_TIME,),
     ),
     "removed-but-tie": Case(
         "within noise",
         "In place the copy is gone, but the time it saves is not told apart from noise: {inplace} against {naive} (ratio {low} to {high}, smallest difference told apart {threshold}).",
         because=(Because("expected", "The copy reads {bytes} and writes as many; at the {ceiling} that a plain copy reached in this run, that is {expected}."),),
         caveats=(UNSTEADY, OTHER_SHAPE),
-        advice=IN_PLACE,
+        advice=(SAVES_MEMORY,),
     ),
     "removed-but-slower": Case(
         "differs",

@@ -17,10 +17,9 @@ _WRITE = "Where no gradient is needed (`torch.inference_mode()`, `torch.no_grad(
 _FURTHER = "A fused SDPA backend goes further: it has no masking step at all."
 FASTER = Relies("memcpy-inplace-removes", ("removed-and-faster",))
 _LEVEL = Relies("memcpy-inplace-removes", ("removed-but-tie",))
-IN_PLACE = (
-    Advice(_WRITE, _FURTHER, when=(FASTER,), more_needs="fused_faster"),
-    Advice(_WRITE, _FURTHER, when=(_LEVEL, Relies("inplace-memory", ("smaller",))), more_needs="fused_faster"),
-)
+SAVES_TIME = Advice(_WRITE, _FURTHER, when=(FASTER,), more_needs="fused_faster")
+SAVES_MEMORY = Advice(_WRITE, _FURTHER, when=(_LEVEL, Relies("inplace-memory", ("smaller",))), more_needs="fused_faster")
+IN_PLACE = (SAVES_TIME, SAVES_MEMORY)
 """Where in place saves time, or saves memory and costs no time."""
 
 

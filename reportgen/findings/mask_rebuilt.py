@@ -6,7 +6,9 @@ from collections.abc import Iterable
 
 from ..analysis import ActivityFacts, RunFacts, VariantFacts
 from ..analysis.mask_building import mask_building
+from ..analysis.masking import takes_no_mask
 from ..analysis.patterns.rebuilt_mask import STEPS, Step
+from ..analysis.ranking import faster
 from ..analysis.softmax import SAFE_OP
 from ..questions import needs
 from ..questions.model import Advice, Because, Case, Chart, Decision, Evidence, Finding, claim, decide, not_measurable
@@ -16,8 +18,8 @@ from ..saying.tables import Code, Table, columns
 from ..saying.units import Bytes, Count, Percent, Seconds, listed, plural
 
 _ADVICE = (Advice("Use `is_causal=True` with a fused backend, which compares indices inside the kernel and builds no mask at all.",
-    "Only if you are bound to math, build the mask once, keep it as a buffer of your module, and hand it over: an explicit "
-    "mask rules flash out on a GPU."),)
+    "Only if you are bound to math, build the mask once, keep it as a buffer of your module, and hand it over{rules_out}.", needs="fused_faster"),)
+"""Where a fused backend is faster than math here."""
 _APPLY = (Because("cheap", "Building is not the expensive part: adding the mask to the scores (`aten::add_`) passes once over the whole score matrix and takes {apply_time}."),
           Because("dear", "Adding the mask to the scores (`aten::add_`) passes once over the whole score matrix and takes {apply_time}."))
 CHEAP = 5
@@ -26,7 +28,6 @@ CHEAP = 5
 _UNFILLED = Because("unfilled", "{unfilled} writes its value itself here; no `aten::fill_` is dispatched under it.")
 
 REBUILT_CASES: dict[str, Case] = {
-    
     "rebuilt": Case(
         "holds",
         "With {software}, math builds the causal mask anew in every recorded forward: {parts}; {count} and {time} of {whole} GPU time ({share}).",
@@ -69,7 +70,7 @@ def rebuilt_rule(facts: RunFacts) -> Decision:
     args = {"software": software(facts, "torch"), "cheap": bool(mask.applied) and cheap, "dear": bool(mask.applied) and not cheap,
             "parts": _said(step[:1] if step[0] == mask.unfilled else step for step in mask.seen), "missing_parts": _said(mask.absent),
             "apply_time": Seconds(applied) if mask.applied else None, "unfilled": f"`{mask.unfilled}`" if mask.unfilled else None,
-            "other_workload": other_workload(facts)}
+            "other_workload": other_workload(facts), "fused_faster": bool(faster(facts, math.id)), "rules_out": _rules_out(facts)}
     if not mask.seen:
         return decide("not-rebuilt", **args)
     if mask.absent:
@@ -78,6 +79,11 @@ def rebuilt_rule(facts: RunFacts) -> Decision:
         return decide("rebuilt-ops-only", **args, cpu_time=Seconds(mask.cpu_time), cpu_whole=Seconds(mask.whole_cpu_time or 0.0), no_lane=True)
     return decide("rebuilt", **args, count=plural(sum(a.kind == "kernel" for a in mask.built), "kernel"), time=Seconds(built), whole=Seconds(whole),
                   share=Percent(share))
+
+
+def _rules_out(facts: RunFacts) -> str:
+    """What an explicit mask costs, where this run saw flash refuse one on a GPU."""
+    return ": an explicit mask rules flash out on a GPU" if facts.device.kind != "cpu" and takes_no_mask(facts, "sdpa_flash") else ""
 
 
 def _said(steps: Iterable[Step]) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from ..analysis import ActivityFacts, RunFacts, VariantFacts
+from ..analysis import FUSED, ActivityFacts, RunFacts, VariantFacts
 from ..analysis.bounds import matmul_ceilings
-from ..analysis.kernels import matmuls, tensor_cores, tf32_setting
+from ..analysis.kernels import in_tf32, matmuls, tensor_cores, tf32_setting
+from ..analysis.ranking import faster
 from ..analysis.traffic import activity_traffic, forward_traffic
 from ..analysis.upcast import casts, input_casts
 from ..questions import needs
@@ -16,8 +17,11 @@ from ..saying.units import Bytes, Count, Flop, FlopPerSecond, Percent, Ratio, Se
 
 PAIR = ("naive_inplace", "sdpa_math")
 
+_NAMES = ("sgemm", "simt", "ffma")
 _ADVICE = (Advice("Look for `sgemm`, `simt` or `ffma` in the matmul's kernel name: that is FP32 arithmetic outside the Tensor Cores.",
-    "In your own code, keep q, k and v in 16 bits; in SDPA, use a fused backend."),)
+                  "In your own code, keep q, k and v in 16 bits; in SDPA, use a fused backend.", needs="named", more_needs="fused_faster"),)
+"""Where math's matmuls carry such a name, and are FP32 ones; the rest where a fused backend is faster here."""
+_TF32 = (Advice("Record the TF32 setting with every math timing: it decides which unit the matmuls use.", needs="by_tf32"),)
 _WHY = (
     Because("math_why", "Math, by the names {math_kernels}: {math_why}."),
     Because("math_counted", "Math, counted by the hardware: {math_counted} on Tensor Cores."),
@@ -29,7 +33,6 @@ _WHY = (
 OTHER_DTYPE = {"other-dtype": not_measurable("the claim is about bfloat16, and this run computes in {dtype}.")}
 
 CORES_CASES: dict[str, Case] = {
-    
     "as-said": Case(
         "holds",
         "With {software}, math's matmuls run in FP32 without Tensor Cores ({math_kernels}), the naive ones in {dtype} on Tensor Cores ({naive_kernels}).",
@@ -42,14 +45,13 @@ CORES_CASES: dict[str, Case] = {
         "With {software}, math's matmuls do run on Tensor Cores: {math_kernels}.",
         because=(*_WHY, Because("tf32", "FP32 matmuls are allowed to use TF32 in this run (`float32_matmul_precision` is `{tf32}`).")),
         caveats=(OTHER_SHAPE,),
-        advice=(Advice("Record the TF32 setting with every math timing: it decides which unit the matmuls use."),),
+        advice=_TF32,
     ),
     "math-not-fp32": Case(
         "differs",
         "With {software}, math does not cast its inputs up, so its matmuls are not FP32 ones ({math_kernels}); they run without Tensor Cores all the same.",
         because=_WHY,
         caveats=(OTHER_SHAPE,),
-        advice=_ADVICE,
     ),
     "naive-without-tensor-cores": Case(
         "differs",
@@ -57,14 +59,14 @@ CORES_CASES: dict[str, Case] = {
         because=_WHY,
         caveats=(OTHER_SHAPE,),
         advice=(Advice("Check shape and alignment of q, k and v (multiples of 8 in 16 bits): without them the library has no Tensor Core "
-                "kernel to pick."),),
+                "kernel to pick.", needs="odd_shape"),),
     ),
     "the-other-way-round": Case(
         "differs",
         "With {software}, it is the other way round: math's matmuls run on Tensor Cores ({math_kernels}), the naive ones do not ({naive_kernels}).",
         because=_WHY,
         caveats=(OTHER_SHAPE,),
-        advice=(Advice("Record the TF32 setting with every math timing: it decides which unit the matmuls use."),),
+        advice=_TF32,
     ),
     "no-matmul": not_measurable("the trace of {missing} shows no matmul."),
     "unknown": not_measurable("nothing tells whether {unknown} uses {unit}: its name does not say, and no counters were recorded."),
@@ -83,13 +85,26 @@ def cores_rule(facts: RunFacts) -> Decision:
     args = {"software": software(facts, "torch", "cublas"), "dtype": facts.workload.dtype, "math_kernels": _names(math), "naive_kernels": _names(naive),
             "math_why": _why(math), "naive_why": _why(naive), "math_counted": _counted(math), "naive_counted": _counted(naive),
             "exact": _exact(facts, naive),
-            "tf32": tf32_setting(facts), "other_workload": other_workload(facts)}
+            **_advised(facts, math), "other_workload": other_workload(facts)}
     math_uses, naive_uses = (any(tensor_cores(a) == "yes" for a in math), all(tensor_cores(a) == "yes" for a in naive))
     if math_uses:
         return decide("math-on-tensor-cores" if naive_uses else "the-other-way-round", **args)
     if not naive_uses:
         return decide("naive-without-tensor-cores", **args)
     return decide("as-said" if input_casts(facts.variants["sdpa_math"]) else "math-not-fp32", **args)
+
+
+def _advised(facts: RunFacts, math: tuple[ActivityFacts, ...]) -> dict[str, object]:
+    """What advice rests on: names that say FP32, TF32 in math's own matmuls, a shape that a library could stumble over, a faster backend."""
+    cast = bool(input_casts(facts.variants["sdpa_math"]))
+    by_tf32 = cast and (any(map(in_tf32, math)) or bool(tf32_setting(facts)))
+    odd = bool(facts.workload.sequence % EIGHT or facts.workload.head_dim % EIGHT)
+    return {"named": cast and any(part in kernel.name.lower() for kernel in math for part in _NAMES), "by_tf32": by_tf32, "tf32": tf32_setting(facts) if cast else None,
+            "odd_shape": odd, "fused_faster": bool(faster(facts, "sdpa_math"))}
+
+
+EIGHT = 8
+"""Rows of 16-bit elements whose number this divides can be read by Tensor Core kernels."""
 
 
 def _names(kernels: tuple[ActivityFacts, ...]) -> str:
@@ -118,7 +133,6 @@ def _exact(facts: RunFacts, kernels: tuple[ActivityFacts, ...]) -> Flop | None:
 
 
 UPCAST_CASES: dict[str, Case] = {
-    
     "upcast": Case(
         "holds",
         "With {software}, math casts its inputs from {dtype} up to FP32 before it computes: {casts} per forward, each from {narrow} to {wide}.",
@@ -131,7 +145,7 @@ UPCAST_CASES: dict[str, Case] = {
         ),
         caveats=(Because("no_lane", "Without a GPU lane the casts are seen as CPU ops only; their time is not."), OTHER_SHAPE),
         advice=(Advice("`torch.backends.cuda.allow_fp16_bf16_reduction_math_sdp(True)` keeps math in 16 bits: time it and check it.",
-                "A fused backend needs no such choice, it accumulates in FP32 on the chip."),),
+                "A fused backend needs no such choice, it accumulates in FP32 on the chip.", more_needs="fused"),),
     ),
     "no-upcast": Case(
         "differs",
@@ -156,7 +170,7 @@ def upcast_rule(facts: RunFacts) -> Decision:
         score=Bytes(facts.workload.score_bytes), wide_score=Bytes(4 * facts.workload.score_elements),
         cast_time=Seconds(total(found.up)) if found.up else None, back_time=Seconds(total(found.down)) if found.down else None,
         wasted_time=Seconds(found.wasted.duration) if found.wasted else None, math_time=Seconds(total(math.activities)), no_lane=not math.activities,
-        **_counted_bytes(facts))
+        fused=any(facts.ok(name) for name in FUSED), **_counted_bytes(facts))
 
 
 def _counted_bytes(facts: RunFacts) -> dict[str, object]:

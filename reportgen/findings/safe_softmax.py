@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 
-from ..analysis import RunFacts, VariantFacts
+from ..analysis import RunFacts, State, VariantFacts
 from ..analysis.kernels import tf32_setting
+from ..analysis.pins import PINNED
 from ..analysis.softmax import added_ops, calls_safe, under_safe
 from ..numbers.statistics import MINIMUM_EFFECT
 from ..questions import needs
-from ..questions.model import Advice, Because, Case, Chart, Decision, Evidence, Finding, claim, decide, not_measurable
+from ..questions.model import Advice, Because, Case, Chart, Decision, Evidence, Finding, Relies, claim, decide, not_measurable
 from ..questions.needs import refusal
 from ..questions.shared import OTHER_SHAPE, other_workload, software
 from ..questions.steps import share, total
@@ -20,12 +21,11 @@ WORDS = {"nan": "NaN", "zeros": "zeros", "other": "other values", "infinite": "i
 
 _ROWS = Because("others", "The same fully masked row elsewhere: {others}.")
 _EXPLICIT = Because("row", "The row was hidden through an explicit `attn_mask`, which need not run the kernel that is timed on these pages.")
-_ADVICE = (Advice("If your masks can hide every key of a row (padding does), decide what such a row shall give and test it: the backends "
-    "do not agree.",
-    "A row that always sees one key, as under a causal mask, needs no protection."),)
+_DECIDE = "If your masks can hide every key of a row (padding does), decide what such a row shall give and test it"
+_PROTECTED = "A row that always sees one key, as under a causal mask, needs no protection."
+_ADVICE = (Advice(f"{_DECIDE}: the backends do not agree.", _PROTECTED, needs="disagree"), Advice(f"{_DECIDE}.", _PROTECTED, needs="no_disagreement"))
 
 SAFE_CASES: dict[str, Case] = {
-    
     "no-gpu-lane": Case(
         "not measurable",
         "the trace has no GPU lane, so the kernels that `aten::_safe_softmax` adds cannot be counted.", partly=True,
@@ -63,7 +63,9 @@ def safe_rule(facts: RunFacts) -> Decision:
     if math.masked_row is None:
         return needs.older(facts, "a fully masked row")
     outcome = math.masked_row.outcome
-    args = {"software": software(facts, "torch"), "row": WORDS.get(outcome, outcome), "others": _others(facts), "other_workload": other_workload(facts)}
+    disagree = _disagree(facts)
+    args: dict[str, object] = {"software": software(facts, "torch"), "row": WORDS.get(outcome, outcome), "others": _others(facts), "other_workload": other_workload(facts),
+                               "disagree": disagree, "no_disagreement": not disagree}
     if not calls_safe(math):
         return decide("no-safe-softmax", **args)
     if math.trace_loss:
@@ -80,6 +82,12 @@ def safe_rule(facts: RunFacts) -> Decision:
     return decide("still-nan" if outcome == "nan" else "protects", **args)
 
 
+def _disagree(facts: RunFacts) -> bool:
+    """Whether two backends gave such a row different values. Naive attention is no backend, and one that takes no mask gave nothing."""
+    rows = [facts.variants[name].masked_row for name in PINNED if facts.ok(name)]
+    return len({row.outcome for row in rows if row and row.outcome not in ("refused", "takes-no-mask")}) > 1
+
+
 def about_the_mask(reason: str | None) -> str | None:
     """torch's sentences about the mask, where there are any; else its refusal without the echo of the pin."""
     if not reason:
@@ -94,10 +102,10 @@ def _others(facts: RunFacts) -> str | None:
 
 
 _EXACT = (Advice("For an oracle in tests, compute in FP64: math on 16-bit inputs still computes in FP32 and rounds its output.",
-    "For everyday use, all of these errors are of the size that the type rounds by."),)
+                 "For everyday use, all of these errors are of the size that the type rounds by.",
+                 when=(Relies("math-upcast", ("upcast",)),), more_needs="all_right"),)
 
 ACCURATE_CASES: dict[str, Case] = {
-    
     "most-accurate": Case(
         "holds",
         "Math has the smallest error against FP64 of the {count} variants that ran: {error} (relative); the next is {next} with {next_error}{times}.",
@@ -134,7 +142,8 @@ def accurate_rule(facts: RunFacts) -> Decision:
     if not others:
         return decide("nothing-to-compare")
     best = min(others, key=others.__getitem__)
-    args = {"error": math.relative_error, "other_workload": other_workload(facts), **_rounded_once(facts, math)}
+    args: dict[str, object] = {"error": math.relative_error, "other_workload": other_workload(facts), **_rounded_once(facts, math),
+                               "all_right": not any(v.state is State.WRONG for v in facts.six)}
     if others[best] * (1 + MINIMUM_EFFECT) < math.relative_error:
         return decide("other-more-accurate", **args, best=best, best_error=others[best])
     ties = [name for name, error in others.items() if error <= math.relative_error * (1 + MINIMUM_EFFECT)]

@@ -13,13 +13,13 @@ from ..saying.units import Bytes, Percent, listed
 
 _ADVICE = (Advice("When the profiler shows 0 %, look at the kernel's shared memory first: above 49,152 B the field means nothing, "
     "whatever launched the kernel.",
-    "Work the occupancy out instead."),)
+    "Work the occupancy out instead.", needs="rule"),)
+"""Where a kernel above the limit was seen to read 0, and none speaks against the rule."""
 _PAIR = Because("pair", "A controlled pair says so too: {pair}.")
 _OWN = Because("own", "cuDNN's own kernel uses {own} of shared memory, above the 48 KiB per block that the profiler reckons with.")
 _EXCEPTION = Because("exception", "One kernel does not fit the 48 KiB rule either: {exception}.")
 
 CAUSE_CASES: dict[str, Case] = {
-    
     "both-halves": Case(
         "differs",
         "The driver call is not the cause of the 0 %, with {software}: {large} reads 0 % too, and {small} reads {small_field}.",
@@ -31,7 +31,7 @@ CAUSE_CASES: dict[str, Case] = {
     "driver-half": Case(
         "differs",
         "A driver call does not make the field 0 %, with {software}: {small} reads {small_field}. A kernel above 48 KiB that the runtime launched was not seen in this run.",
-        because=(_OWN, _PAIR), caveats=(_EXCEPTION,), advice=_ADVICE),
+        because=(_OWN, _PAIR), caveats=(_EXCEPTION,)),
     "driver-call": Case(
         "holds",
         "The driver call fits as the cause of the 0 %, with {software}: {against} reads 0 % although its shared memory is within 48 KiB and its grid fills the GPU.",
@@ -51,7 +51,7 @@ def cause_rule(facts: RunFacts) -> Decision:
     args = {"software": software(facts, "torch", "cudnn"), "own": shared if opted_in(own) else None, "api": f"`{own.launch_api}`",
             "large": seen.large_zero and _words(seen.large_zero), "small": seen.small_above and _words(seen.small_above),
             "small_field": seen.small_above and Percent(seen.small_above.field), "pair": pair(facts), "against": seen.small_zero and _words(seen.small_zero),
-            "exception": odd and f"{_words(odd)} reads {Percent(odd.field)}"}
+            "rule": seen.large_zero is not None and odd is None, "exception": odd and f"{_words(odd)} reads {Percent(odd.field)}"}
     if seen.large_zero and seen.small_above:
         return decide("both-halves", **args)
     if seen.large_zero:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..analysis import RunFacts, VariantFacts, published
 from ..analysis.kernels import kernels, known_family, main_kernel
 from ..saying.tables import Code, Table, code, columns
@@ -28,11 +30,11 @@ def kernel_names(variant: VariantFacts, most: int = 4) -> str:
     return listed(names) if len(names) <= most else f"{', '.join(names[:most])} and {len(names) - most} more"
 
 
-def kernel_args(facts: RunFacts, variant: VariantFacts, *libraries: str) -> dict[str, str | None]:
+def kernel_args(facts: RunFacts, variant: VariantFacts, *libraries: str) -> dict[str, Any]:
     """What a sentence about a variant's one kernel may name; `kernel` and `family` are those of its longest, `None` without kernels."""
     kernel = main_kernel(variant)
     return {"software": software(facts, *libraries), "beside": beside(variant), "other_workload": other_workload(facts),
-            "count": plural(variant.kernels or 0, "kernel"), "names": kernel_names(variant) or "none at all",
+            "count": plural(variant.kernels or 0, "kernel"), "several": (variant.kernels or 0) > 1, "names": kernel_names(variant) or "none at all",
             "kernel": code(kernel.short) if kernel else None, "family": known_family(kernel) if kernel else None}
 
 
