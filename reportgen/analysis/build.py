@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import trace as trace_room
 from ..hardware import kernel_names
-from ..hardware import occupancy as occupancy_room
+from ..hardware.occupancy import Difference, Launch, Occupancy, difference, occupancy
 from ..numbers import quantities
 from ..numbers.statistics import Estimate
 from ..run import Run, VariantRun
@@ -145,9 +145,9 @@ class _Context:
     def _activity(self, activity: Activity, repeats: Sequence[Activity], variant_id: str) -> ActivityFacts:
         is_kernel = activity.kind == "kernel"
         threads = _product(activity.block)
-        resident = None
+        resident: Occupancy | None = None
         if is_kernel and threads and activity.registers is not None:
-            resident = occupancy_room.occupancy(self._capability(), threads, activity.registers, activity.shared_memory or 0)
+            resident = occupancy(self._capability(), threads, activity.registers, activity.shared_memory or 0)
         role = roles.role(activity.kind, activity.name, activity.op_path)
         modelled = bytes_model.model(activity, role, self.run.workload)
         return ActivityFacts(
@@ -168,7 +168,7 @@ class _Context:
             shared_memory=activity.shared_memory,
             profiler_occupancy=activity.profiler_occupancy,
             occupancy=resident,
-            occupancy_why=self._why(activity, resident, threads),
+            occupancy_cause=self._cause(activity, resident, threads),
             requested_bytes=modelled.bytes,
             flop=modelled.flop,
         )
@@ -176,13 +176,11 @@ class _Context:
     def _capability(self) -> str | None:
         return self.run.device.compute_capability if self.run.device.kind == "cuda" else None
 
-    def _why(self, activity: Activity, resident: Any, threads: int | None) -> str | None:
+    def _cause(self, activity: Activity, resident: Occupancy | None, threads: int | None) -> Difference | None:
         if resident is None or activity.profiler_occupancy is None or not threads:
             return None
-        return occupancy_room.explain_profiler(
-            resident, grid=activity.grid, threads=threads, registers=activity.registers or 0,
-            shared_memory=activity.shared_memory or 0, sm_count=self.run.device.sm_count,
-            compute_capability=self._capability(), reported=activity.profiler_occupancy)
+        launch = Launch(activity.grid, threads, activity.registers or 0, activity.shared_memory or 0)
+        return difference(resident, launch, activity.profiler_occupancy, sm_count=self.run.device.sm_count, compute_capability=self._capability())
 
 
 def _product(shape: tuple[int, int, int] | None) -> int | None:

@@ -10,7 +10,7 @@ from typing import Any
 from variants import SIX
 
 from ..hardware.kernel_names import KernelName
-from ..hardware.occupancy import Occupancy
+from ..hardware.occupancy import Difference, Occupancy
 from ..numbers.statistics import Comparison, Estimate, compare
 from ..run import Ceilings, Clocks, DeviceRecord, Host, MaskedRow, Probes, Protocol, Training
 from ..run.workload import Workload
@@ -44,7 +44,7 @@ class ActivityFacts:
     role: what it does in words (`matmul`, `scale`, `copy`, `mask`, `softmax`, `cast`, `fill`, …)
     duration: seconds, median over the recorded forwards
     requested_bytes, flop: modelled from the op and the workload's shape; `None` where not known
-    occupancy_why: why arithmetic and the profiler's field disagree, or `None`
+    occupancy_cause: what sets the profiler's field apart from the arithmetic, or `None`
     """
 
     kind: str
@@ -64,7 +64,7 @@ class ActivityFacts:
     shared_memory: int | None = None
     profiler_occupancy: float | None = None
     occupancy: Occupancy | None = None
-    occupancy_why: str | None = None
+    occupancy_cause: Difference | None = None
     requested_bytes: float | None = None
     flop: float | None = None
     counters: CounterFacts | None = None

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from ..analysis import FUSED, RunFacts, State, VariantFacts, published
 from ..analysis.kernels import main_kernel
+from ..hardware.occupancy import StepKey
 from ..numbers import quantities
 from ..numbers.statistics import Estimate, compare
 from ..questions import needs
@@ -13,6 +14,7 @@ from ..questions.evaluate import fill
 from ..questions.gates import GATES
 from ..questions.lead import wrong_said
 from ..questions.ranked import timers_used
+from ..questions.residency import explained
 from ..saying.tables import Link, Table, columns
 from ..saying.units import MISSING, Count, Percent, extent, listed
 from .cells import error, interval, ratio_interval, sentence, us
@@ -94,7 +96,7 @@ def occupancy_steps(facts: RunFacts, names: tuple[str, ...] = SHOWN_OCCUPANCY) -
         if variant is None or kernel is None or kernel.occupancy is None:
             continue
         rows: list[tuple[object, ...]] = [(step.what, step.expression, _result(step.result)) for step in kernel.occupancy.steps
-                                          if not step.what.startswith("theoretical occupancy")]
+                                          if step.key is not StepKey.THEORETICAL]
         rows.append(("theoretical occupancy", f"{kernel.occupancy.resident_warps} of {kernel.occupancy.max_warps} warps", Percent(kernel.occupancy.theoretical)))
         if kernel.counters and kernel.counters.theoretical_pct is not None:
             rows.append(("theoretical occupancy, a second time", "Nsight Compute, from the launch as well", Percent(kernel.counters.theoretical_pct)))
@@ -103,7 +105,7 @@ def occupancy_steps(facts: RunFacts, names: tuple[str, ...] = SHOWN_OCCUPANCY) -
         rows.append(("the profiler's field", "as written in the trace", None if kernel.profiler_occupancy is None else Percent(kernel.profiler_occupancy)))
         if published.same_workload(facts) and published.of(name, "profiler_occupancy") is not None:
             rows.append(("the article's profiler", published.load()["device"]["name"], Percent(published.of(name, "profiler_occupancy"))))
-        why = (sentence(kernel.occupancy_why),) if kernel.occupancy_why else ()
+        why = (sentence(said),) if (said := explained(kernel)) else ()
         limit = " and ".join(kernel.occupancy.limiters)
         out.append(Table(columns("Step", "Arithmetic", "#Result"), tuple(rows), f"**{variant.title}**: limited by {limit}.", why))
     return tuple(out)

@@ -7,6 +7,7 @@ import re
 import variants
 
 from ..analysis import ActivityFacts, RunFacts, VariantFacts
+from ..questions.residency import explained
 from ..saying.tables import Code, Link, Table, columns
 from ..saying.units import Percent, Seconds
 from . import pictures, summaries
@@ -82,7 +83,7 @@ def distinct(variant: VariantFacts) -> list[ActivityFacts]:
 
 def whys(variant: VariantFacts) -> list[tuple[int, str]]:
     """Why the two occupancies disagree: (number of the activity, reason)."""
-    return [(index + 1, a.occupancy_why) for index, a in enumerate(variant.activities) if a.occupancy_why]
+    return [(index + 1, said) for index, a in enumerate(variant.activities) if (said := explained(a))]
 
 
 def numbers(variant: VariantFacts) -> Table | None:

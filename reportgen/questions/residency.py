@@ -8,8 +8,9 @@ from ..analysis import ActivityFacts, RunFacts, VariantFacts, published
 from ..analysis.kernels import kernels
 from ..analysis.residency import Source, false_zero, occupancy_disagrees
 from ..hardware.arch_limits import DEFAULT_SHARED_MEMORY
+from ..hardware.occupancy import Cause, Difference
 from ..saying.tables import Code, Table, columns
-from ..saying.units import Bytes, Count, Percent, listed, plural
+from ..saying.units import Bytes, Count, Percent, listed, plural, significant
 
 OVER = "More than 48 KiB of shared memory"
 CONTRADICTED = "⚠ Nsight Compute contradicts the arithmetic"
@@ -21,6 +22,27 @@ SOURCES = {
     Source.PROFILER: "the profiler's field, a whole number,",
 }
 """Where a second reading comes from, as the subject of a sentence."""
+
+
+def explained(kernel: ActivityFacts) -> str | None:
+    """Why the profiler's field and the arithmetic disagree, in a sentence; `None` where they agree but for rounding."""
+    return explain(kernel.occupancy_cause) if kernel.occupancy_cause else None
+
+
+def explain(found: Difference) -> str:
+    """What sets the profiler's field apart from the arithmetic, in a sentence."""
+    launch, sms = found.launch, found.sm_count or 0
+    if found.cause.small_grid:
+        share = f"{significant(launch.blocks / (sms or 1))} per SM, fewer than the {Count(found.resident_blocks)} that fit"
+        ending = "which rounds to 0" if found.cause is Cause.SMALL_GRID else f"so it shows {Percent(found.reported)}"
+        return f"The grid is small: {plural(launch.blocks, 'block')} over {Count(sms)} SMs is {share}. The profiler counts only those, {ending}."
+    return {
+        Cause.UNKNOWN_ARCHITECTURE: f"The profiler's occupancy calculator does not know compute capability {found.compute_capability}; it writes {Count(found.reported)} instead.",
+        Cause.OVER_DEFAULT: f"The profiler reckons with the default limit of {Count(DEFAULT_SHARED_MEMORY)} B of shared memory per block. "
+                            f"This kernel opted in to more ({Count(launch.shared_memory)} B), so no block seems to fit and it shows 0.",
+        Cause.PARTIAL_WARP: f"The profiler counts threads and the hardware whole warps: {Count(launch.threads)} threads do not fill their last warp.",
+        Cause.UNEXPLAINED: f"The profiler shows {Percent(found.reported)}; its known formula does not give that for this launch.",
+    }[found.cause]
 
 
 def achieved(kernel: ActivityFacts | None) -> Percent | None:
@@ -102,7 +124,7 @@ def _kernel_row(titles: list[str], kernel: ActivityFacts) -> tuple[object, ...]:
 
 def _why(kernel: ActivityFacts) -> str | None:
     """Why the sources of a kernel's occupancy differ, for its row; `None` where they agree."""
-    return CONTRADICTED if occupancy_disagrees(kernel) else OVER if false_zero(kernel) else kernel.occupancy_why
+    return CONTRADICTED if occupancy_disagrees(kernel) else OVER if false_zero(kernel) else explained(kernel)
 
 
 def _count(value: int | None) -> Count | None:

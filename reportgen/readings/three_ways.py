@@ -74,7 +74,7 @@ def field_rule(facts: RunFacts) -> Decision:
         return decide("no-field")
     differ = [k for k in both if field_disagrees(k)]
     zeros = [k for k in differ if false_zero(k)]
-    small = [k for k in differ if k not in zeros and (k.occupancy_why or "").startswith("The grid is small")]
+    small = [k for k in differ if k not in zeros and k.occupancy_cause and k.occupancy_cause.cause.small_grid]
     return decide("some-differ" if differ else "all-agree", same=plural(len(both) - len(differ), "kernel"), differ=Count(len(differ)),
                   false_zeros=Count(len(zeros)) if zeros else None, small_grids=Count(len(small)) if small else None)
 

@@ -10,7 +10,7 @@ import pytest
 
 from reportgen import trace
 from reportgen.hardware.arch_limits import LIMITS, limits
-from reportgen.hardware.occupancy import explain_profiler, occupancy, profiler_cause, profiler_estimate
+from reportgen.hardware.occupancy import Cause, Launch, difference, occupancy, profiler_estimate
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 # Nsight Compute on one H200, every kernel of the six variants: launch parameters and its `sm__maximum_warps_per_active_cycle_pct`.
@@ -126,56 +126,53 @@ def test_the_profiler_rounds_a_32_bit_float():
     assert profiler_estimate("7.0", (288, 1, 1), 128, 32, 0, 80) == 22
 
 
-def cause(reported, *, capability="9.0", grid=(4096, 1, 1), threads=128, registers=32, shared=0, sms=132):
+def found(reported, *, capability="9.0", grid=(4096, 1, 1), threads=128, registers=32, shared=0, sms=132):
     resident = occupancy(capability, threads, registers, shared)
-    given = dict(grid=grid, threads=threads, registers=registers, shared_memory=shared, sm_count=sms, compute_capability=capability, reported=reported)
-    return profiler_cause(resident, **given), explain_profiler(resident, **given)
+    return difference(resident, Launch(grid, threads, registers, shared), reported, sm_count=sms, compute_capability=capability)
 
 
 def test_rounding_alone_is_no_disagreement():
     """Flash's 12.5 % and the profiler's 13 say the same."""
-    assert cause(13, registers=255, shared=49152) == (None, None)
-    assert cause(100) == (None, None)
+    assert found(13, registers=255, shared=49152) is None
+    assert found(100) is None
 
 
 def test_over_48_kib_reads_zero():
-    why, sentence = cause(0, registers=168, threads=384, shared=134144, grid=(132, 1, 1))
-    assert why == "over 48 KiB"
-    assert sentence == ("The profiler reckons with the default limit of 49,152 B of shared memory per block. "
-                        "This kernel opted in to more (134,144 B), so no block seems to fit and it shows 0.")
+    assert found(0, registers=168, threads=384, shared=134144, grid=(132, 1, 1)).cause is Cause.OVER_DEFAULT
 
 
 def test_exactly_48_kib_is_not_over():
     """At the limit a zero needs another reason."""
-    assert cause(0, registers=255, shared=49152)[0] == "unexplained"
-    assert cause(0, registers=255, shared=49152, grid=(1, 1, 1))[0] == "small grid"
+    assert found(0, registers=255, shared=49152).cause is Cause.UNEXPLAINED
+    assert found(0, registers=255, shared=49152, grid=(1, 1, 1)).cause is Cause.SMALL_GRID
 
 
-def test_a_small_grid_rounds_to_zero():
-    why, sentence = cause(0, grid=(1, 1, 1), registers=16)
-    assert why == "small grid"
-    assert sentence == "The grid is small: 1 block over 132 SMs is 0.00758 per SM, fewer than the 16 that fit. The profiler counts only those, which rounds to 0."
+def test_a_small_grid_rounds_to_zero_and_carries_its_numbers():
+    """One block over 132 SMs, where 16 would fit on each."""
+    small = found(0, grid=(1, 1, 1), registers=16)
+    assert (small.cause, small.reported, small.launch.blocks, small.resident_blocks, small.sm_count) == (Cause.SMALL_GRID, 0, 1, 16, 132)
+    assert small.cause.small_grid
 
 
 def test_a_grid_that_does_not_fill_the_device_reads_low():
     """512 blocks on 132 SMs, where each could hold 16: 24 %, as recorded on an H200."""
-    why, sentence = cause(24, grid=(512, 1, 1), registers=16)
-    assert why == "grid does not fill" and sentence.endswith("3.88 per SM, fewer than the 16 that fit. The profiler counts only those, so it shows 24 %.")
+    low = found(24, grid=(512, 1, 1), registers=16)
+    assert low.cause is Cause.NOT_FILLED and low.cause.small_grid
 
 
 @pytest.mark.parametrize("reported", [-99, -100])
 def test_an_architecture_that_the_profiler_does_not_know(reported):
-    why, sentence = cause(reported, capability="12.0")
-    assert why == "unknown architecture" and f"writes {reported} instead" in sentence
+    unknown = found(reported, capability="12.0")
+    assert (unknown.cause, unknown.reported, unknown.compute_capability) == (Cause.UNKNOWN_ARCHITECTURE, reported, "12.0")
 
 
 def test_a_block_of_partial_warps_counts_threads():
     """48 threads are two warps to the hardware and one and a half to the profiler."""
     reported = profiler_estimate("9.0", (9999, 1, 1), 48, 16, 0, 132)
-    assert cause(reported, threads=48, registers=16, grid=(9999, 1, 1))[0] == "partial warp"
+    assert found(reported, threads=48, registers=16, grid=(9999, 1, 1)).cause is Cause.PARTIAL_WARP
 
 
 def test_what_no_rule_explains_is_said_to_be_unexplained():
-    why, sentence = cause(42)
-    assert why == "unexplained" and "known formula does not give that" in sentence
-    assert cause(42, grid=None)[0] == "unexplained"
+    assert found(42).cause is Cause.UNEXPLAINED
+    assert found(42, grid=None).cause is Cause.UNEXPLAINED
+    assert not found(42).cause.small_grid
