@@ -19,7 +19,6 @@ def asked(how: str) -> dict:
     return json.loads(done.stdout)
 
 
-@pytest.mark.xfail(strict=False, reason="the cause of an occupancy is still told by its sentence")
 def test_every_sentence_reworded_decides_the_same():
     """Causes, headers, reasons, captions, states, standings: all words of three letters and more are other words, and what comes out is the same."""
     plain, other = asked("plain"), asked("reworded")
