@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ..hardware.kernel_names import TensorCores
+from ..hardware.kernel_names import Implementation, TensorCores
 from .model import ActivityFacts, RunFacts, VariantFacts
 
 _ELEMENT_TYPE = re.compile(r"(?:^|_)(bf16|f16|f32)(?=_|$)")
@@ -67,6 +67,11 @@ def element_type(kernel: ActivityFacts) -> str | None:
     return None
 
 
+def implementation(kernel: ActivityFacts | None) -> Implementation | None:
+    """Which fused attention the kernel's name belongs to; `None` where it tells none."""
+    return kernel.decoded.implementation if kernel and kernel.decoded else None
+
+
 def known_family(kernel: ActivityFacts) -> str | None:
     """The family that the kernel's name tells, `None` where it tells none."""
-    return None if kernel.decoded is None or kernel.decoded.family == "unknown" else kernel.decoded.family
+    return kernel.decoded.family if kernel.decoded and kernel.decoded.known else None

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from ..analysis import ActivityFacts, RunFacts, State, VariantFacts
-from ..analysis.kernels import main_kernel
+from ..analysis.kernels import implementation, main_kernel
 from ..analysis.ranking import Default, DefaultIs, Ranking, Standing, deciding, default, rank
+from ..hardware.kernel_names import Implementation
 from ..numbers.statistics import MINIMUM_EFFECT, PROCESSES
 from ..questions.model import Advice, Because, Case, Decision, Finding, claim, decide, not_measurable
 from ..questions.needs import compared, ran, timed, unmet
@@ -130,8 +131,8 @@ def _company(facts: RunFacts, ranking: Ranking) -> dict[str, object]:
 def _winner(facts: RunFacts, ranking: Ranking, winner: str, faster: tuple[str, ...]) -> dict[str, object]:
     """The quickest of those that beat flash, and what the two kernels show of why."""
     kernel, beaten = main_kernel(facts.variants[winner]), main_kernel(facts.variants[FLASH])
-    names_wgmma = bool(kernel and kernel.decoded and any("wgmma" in part.text for part in kernel.decoded.parts))
-    is_fa2 = bool(beaten and beaten.decoded and beaten.decoded.family.startswith("FlashAttention-2"))
+    names_wgmma = bool(kernel and kernel.decoded and kernel.decoded.instruction == "wgmma")
+    is_fa2 = implementation(beaten) is Implementation.FLASH_2
     others = [name for name in faster if name != winner]
     return {"winner_time": _time(facts, ranking, winner), "ratio": _ratio(ranking, FLASH, winner), "winner_kernel": code(kernel.short) if kernel else None,
             "winner_instruction": names_wgmma and is_fa2, "also": f"{titles_said(facts, others)} {verb(others, 'beats', 'beat')} flash too" if others else None,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from ..analysis import RunFacts
 from ..analysis.bounds import ENOUGH, NEAR, Bound, Limit, bounds, counted_share, largest, near_the_line, requested, shares
-from ..analysis.kernels import main_kernel
+from ..analysis.kernels import implementation, main_kernel
 from ..analysis.masking import takes_no_mask
 from ..analysis.ranking import faster
 from ..analysis.traffic import SPILL, Traffic, forward_traffic, scores_in_memory, why_no_ratio
+from ..hardware.kernel_names import Implementation
 from ..questions import needs
 from ..questions.kernel_tables import kernel_args
 from ..questions.limit_words import BEYOND_CACHE, WORDS, largest_share, percent
@@ -19,7 +20,6 @@ from .flash_hbm_evidence import evidence
 from .pinning import OBEYED
 
 HALF = 0.5
-IMPLEMENTATION = "FlashAttention-2"
 
 FLASH_CASES: dict[str, Case] = {
     "one-kernel": Case(
@@ -56,10 +56,9 @@ def flash_rule(facts: RunFacts) -> Decision:
     kernel = main_kernel(variant)
     if variant.kernels != 1 or kernel is None:
         return decide("other-count", **args)
-    family = args["family"]
-    if family is None:
+    if args["family"] is None:
         return decide("unknown-name", **args)
-    return decide("one-kernel" if family.startswith(IMPLEMENTATION) else "other-implementation", **args)
+    return decide("one-kernel" if implementation(kernel) is Implementation.FLASH_2 else "other-implementation", **args)
 
 
 _TIMES = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..hardware.kernel_names import UNKNOWN, KernelName
+from ..hardware.kernel_names import KernelName
 from ..saying.tables import Code, Link, Table, code, columns
 from .cells import Marked, Sentence
 from .environment import page
@@ -25,7 +25,7 @@ def render(site: Site) -> str:
     for name in sorted(seen, key=lambda n: (seen[n][0].family.lower(), n)):
         decoded, where = seen[name]
         families.setdefault(decoded.family, []).append((decoded, list(where.values()), parts(decoded)))
-        unknown = [code(part.text) for part in decoded.parts if part.meaning == UNKNOWN]
+        unknown = [code(part.text) for part in decoded.parts if not part.known]
         overview.append((Code(decoded.short), decoded.family, decoded.tensor_cores, Marked(" ".join(unknown)) if unknown else "none"))
     table = Table(columns("Name, shortened", "Family", "Tensor Cores", "Parts that nobody explains"), tuple(overview))
     return page("kernel_names.md.j2", PATH, families=families, overview=table, long=LONG)

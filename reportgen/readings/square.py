@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from ..analysis import FUSED, RunFacts, VariantFacts
 from ..analysis.kernels import main_kernel, readable
-from ..analysis.patterns.tiles import Tile, tile, tiled_flop
+from ..analysis.patterns.tiles import tiled_flop
 from ..analysis.traffic import needed_flop, tensor_core_flop
+from ..hardware.kernel_names import Tile
 from ..questions import needs
 from ..questions.bar_charts import number_bars
 from ..questions.model import Because, Case, Chart, Decision, Evidence, Finding, Question, answer, decide
@@ -68,14 +69,14 @@ def _said(found: list[tuple[VariantFacts, float]]) -> str:
 def _foretold(facts: RunFacts, found: list[tuple[VariantFacts, float]]) -> dict[str, object]:
     """Whether counting the tiles that hold a visible pair gives the hardware's number."""
     told = [(variant, flop, size) for variant, flop in found if (size := _tile(variant))]
-    exact = [f"{v.title} {size[0]} × {size[1]}" for v, flop, size in told if tiled_flop(facts.workload, size) == flop]
-    other = [f"{v.title} {size[0]} × {size[1]} would do {Flop(tiled_flop(facts.workload, size))}" for v, flop, size in told if tiled_flop(facts.workload, size) != flop]
+    exact = [f"{v.title} {size.queries} × {size.keys}" for v, flop, size in told if tiled_flop(facts.workload, size) == flop]
+    other = [f"{v.title} {size.queries} × {size.keys} would do {Flop(tiled_flop(facts.workload, size))}" for v, flop, size in told if tiled_flop(facts.workload, size) != flop]
     return {"exact": listed(exact), "not_exact": listed(other)}
 
 
 def _tile(variant: VariantFacts) -> Tile | None:
     kernel = main_kernel(variant)
-    return tile(kernel.decoded) if kernel else None
+    return kernel.decoded.tile if kernel and kernel.decoded else None
 
 
 STEP_ANSWERS: dict[str, Case] = {
@@ -110,7 +111,7 @@ def _table(facts: RunFacts, shown: list[tuple[VariantFacts, float | None]]) -> T
     for variant, flop in shown:
         size = _tile(variant) if variant.id in FUSED else None
         rows.append((variant.title, None if flop is None else Count(round(flop)), percent(flop, facts.workload.full_flop),
-                     Ratio(flop / needed_flop(facts)) if flop else None, f"{size[0]} × {size[1]}" if size else None,
+                     Ratio(flop / needed_flop(facts)) if flop else None, f"{size.queries} × {size.keys}" if size else None,
                      Count(tiled_flop(facts.workload, size)) if size else None))
     notes = (f"The whole square: {Count(facts.workload.full_flop)}. The pairs that the mask leaves: {Count(needed_flop(facts))}. One multiplication and one addition are two operations.",
              "Foretold: all tiles that hold at least one visible pair, each computed whole. cuDNN's tile is inferred from its name.")

@@ -15,10 +15,10 @@ from builders import activities, activity, facts, variant
 from reportgen import analysis as facts_room
 from reportgen.analysis import CounterFacts, residency, traffic
 from reportgen.analysis import counters as counters_room
-from reportgen.analysis.patterns.tiles import tile, tiled_flop
+from reportgen.analysis.patterns.tiles import tiled_flop
 from reportgen.commands import facts_json
 from reportgen.findings import outcomes
-from reportgen.hardware.kernel_names import decode
+from reportgen.hardware.kernel_names import Tile
 from reportgen.questions.caveats import all_said
 from reportgen.run import KernelCounters
 from reportgen.run.workload import ARTICLE, PRESETS
@@ -103,19 +103,15 @@ class TestTiles:
     def test_the_count_is_that_of_the_tiles_to_the_last_operation(self):
         for name, size, square in (("sdpa_efficient", (64, 64), 136 / 256), ("sdpa_flash", (128, 128), 36 / 64), ("sdpa_cudnn", (64, 128), 72 / 128)):
             kernel = next(a for a in counted.h200().variants[name].activities if a.kind == "kernel")
-            assert tile(kernel.decoded) == size
-            assert tiled_flop(ARTICLE, size) == ARTICLE.full_flop * square == kernel.counters.tensor_core_flop
+            assert kernel.decoded.tile == size
+            assert tiled_flop(ARTICLE, Tile(*size)) == ARTICLE.full_flop * square == kernel.counters.tensor_core_flop
 
     def test_one_tile_over_all_is_the_whole_square_and_single_pairs_are_the_causal_count(self):
-        assert tiled_flop(ARTICLE, (1024, 1024)) == ARTICLE.full_flop
-        assert tiled_flop(ARTICLE, (1, 1)) == ARTICLE.causal_flop
+        assert tiled_flop(ARTICLE, Tile(1024, 1024)) == ARTICLE.full_flop
+        assert tiled_flop(ARTICLE, Tile(1, 1)) == ARTICLE.causal_flop
 
     def test_without_a_mask_nothing_is_skipped(self):
-        assert tiled_flop(replace(ARTICLE, causal=False), (128, 128)) == ARTICLE.full_flop
-
-    def test_a_name_that_tells_no_tile_gives_none(self):
-        assert tile(decode("attn_fwd")) is None and tile(None) is None
-
+        assert tiled_flop(replace(ARTICLE, causal=False), Tile(128, 128)) == ARTICLE.full_flop
 
 class TestAttaching:
     """From `run.json` to facts: what cannot be matched is left out, and the run says so."""

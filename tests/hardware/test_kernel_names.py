@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from reportgen import trace
-from reportgen.hardware.kernel_names import UNKNOWN, decode
+from reportgen.hardware.kernel_names import UNKNOWN, Implementation, decode
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 FLASH = ("void pytorch_flash::flash_fwd_kernel<Flash_fwd_kernel_traits<64, 128, 128, 4, false, false, cutlass::bfloat16_t, "
@@ -194,3 +194,30 @@ def test_a_matmul_that_rounds_to_tf32_says_so_in_its_short_name():
     name = decode("sm90_xmma_gemm_f32f32_tf32f32_f32_tn_n_tilesize64x256x32_warpgroupsize1x1x1_execute_segment_k_off_kernel__5x_cublas")
     assert (name.short, name.tensor_cores) == ("xmma gemm TF32 64x256x32", "yes")
     assert decode("sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize128x128x8_stage3_warpsize2x2x1_ffma_aligna4_execute_kernel__5x_cublas").short == "xmma gemm FP32 128x128x8 (FMA)"
+
+
+WGMMA = "cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16_knob_7_64x128x64_4x1x1_cga1x1x1_kernel0_0"
+
+
+@pytest.mark.parametrize("name, implementation, tile, instruction", [
+    (FLASH, Implementation.FLASH_2, (128, 128), None),
+    ("void pytorch_flash::flash_fwd_splitkv_kernel<Flash_fwd_kernel_traits<64>>(P)", Implementation.FLASH_2, None, None),
+    ("void cutlass::device_kernel<flash::FlashAttnFwdSm90<X>>(P)", Implementation.FLASH_3, None, None),
+    (EFFICIENT, Implementation.EFFICIENT, (64, 64), None),
+    (CUDNN, Implementation.CUDNN, (128, 64), "wmma"),
+    (WGMMA, Implementation.CUDNN, (64, 128), "wgmma"),
+    ("cudnn_generated_fort_native_sdpa_sm90_flash_fprop_4x1x1_cga1x1x1_kernel0_0", Implementation.CUDNN, None, None),
+    ("attn_fwd", Implementation.AOTRITON, None, None),
+    ("ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_stages_32x5_tn", None, None, None),
+    ("mystery_kernel", None, None, None),
+])
+def test_what_decides_is_typed_and_not_read_back_from_a_meaning(name, implementation, tile, instruction):
+    """(queries, keys), as the name tells them; cuDNN's `4x1x1` counts something else."""
+    found = decode(name)
+    assert (found.implementation, found.tile, found.instruction) == (implementation, tile, instruction)
+    assert found.known is (name != "mystery_kernel")
+
+
+def test_a_part_that_nobody_explains_is_marked_so():
+    assert [part.text for part in decode(WGMMA).parts if not part.known] == [part.text for part in decode(WGMMA).parts if part.meaning == UNKNOWN] != []
+    assert [part.known for part in decode("mystery_kernel").parts] == [False]

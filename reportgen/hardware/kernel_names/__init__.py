@@ -9,9 +9,9 @@ from __future__ import annotations
 from functools import lru_cache
 
 from . import aten, attention, gemm, generated
-from .shapes import UNKNOWN, KernelName, Part, TensorCores, shorten
+from .shapes import UNKNOWN, Implementation, KernelName, Part, TensorCores, Tile, shorten, unknown_part
 
-__all__ = ["UNKNOWN", "KernelName", "Part", "TensorCores", "decode"]
+__all__ = ["UNKNOWN", "Implementation", "KernelName", "Part", "TensorCores", "Tile", "decode"]
 
 _DECODERS = (attention.decode, gemm.decode, aten.decode, generated.decode)
 
@@ -23,8 +23,8 @@ def decode(name: str) -> KernelName:
         found = decoder(name)
         if found is not None:
             return found
-    return KernelName(name, UNKNOWN, shorten(_bare(name)), (Part(name, UNKNOWN, UNKNOWN),), "unknown",
-                      "this name is not one that the decoder knows")
+    return KernelName(name, UNKNOWN, shorten(_bare(name)), (unknown_part(name),), "unknown",
+                      "this name is not one that the decoder knows", known=False)
 
 
 def _bare(name: str) -> str:

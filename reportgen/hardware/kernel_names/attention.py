@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
-from .shapes import INFERRED, KernelName, Part, TensorCores, architecture, shorten, unknown_part
+from .shapes import INFERRED, Implementation, KernelName, Part, TensorCores, Tile, architecture, shorten, unknown_part
 
 FLASH = "PyTorch source, aten/src/ATen/native/transformers/cuda/flash_attn"
 EFFICIENT = "PyTorch source, aten/src/ATen/native/transformers/cuda/mem_eff_attention"
@@ -30,19 +31,24 @@ def decode(name: str) -> KernelName | None:
     return None
 
 
+def _fused(implementation: Implementation, name: str, short: str, parts: Sequence[Part], cores: TensorCores, why: str,
+           tile: Tile | None = None, instruction: str | None = None) -> KernelName:
+    return KernelName(name, implementation.value, short, tuple(parts), cores, why, implementation, tile, instruction)
+
+
 def _flash2(name: str, match: re.Match[str]) -> KernelName:
     parts = [Part("pytorch_flash", "PyTorch's copy of FlashAttention-2", FLASH), Part("flash_fwd_kernel", "the forward pass in one kernel", FLASH)]
     traits = re.search(r"Flash_fwd_kernel_traits<(\d+), (\d+), (\d+), (\d+), (\w+), (\w+), ([\w:]+)", name)
-    short = "flash_fwd"
+    short, tile = "flash_fwd", None
     if traits:
         head, rows, columns, warps, q_in_registers, shared_qk, element = traits.groups()
-        short = f"flash_fwd D={head} {rows}x{columns}"
+        short, tile = f"flash_fwd D={head} {rows}x{columns}", Tile(int(rows), int(columns))
         parts += [Part(head, "head dimension", FLASH), Part(rows, "query rows in a tile", FLASH), Part(columns, "keys in a tile", FLASH),
                   Part(warps, "warps in a block", FLASH), Part(q_in_registers, f"keeps its tile of Q in registers (Is_Q_in_regs): {_yes(q_in_registers)}", FLASH),
                   Part(shared_qk, f"Q and K share a piece of shared memory (Share_Q_K_smem): {_yes(shared_qk)}", FLASH),
                   Part(element, f"elements are {TYPES.get(element, element)}", FLASH)]
     parts += _flash_flags(name)
-    return KernelName(name, "FlashAttention-2", short, tuple(parts), "yes", "FlashAttention-2 multiplies its tiles with mma.sync, a Tensor Core instruction; it exists for 16-bit types only")
+    return _fused(Implementation.FLASH_2, name, short, parts, "yes", "FlashAttention-2 multiplies its tiles with mma.sync, a Tensor Core instruction; it exists for 16-bit types only", tile)
 
 
 def _yes(flag: str) -> str:
@@ -61,15 +67,15 @@ def _flash_flags(name: str) -> list[Part]:
 
 def _flash2_split(name: str, match: re.Match[str]) -> KernelName:
     if match.group(1):
-        return KernelName(name, "FlashAttention-2", "flash_fwd_splitkv_combine", (Part("flash_fwd_splitkv_combine_kernel", "adds the parts of a split forward pass", FLASH),),
-                          "no", "it only rescales and adds partial results")
-    return KernelName(name, "FlashAttention-2", "flash_fwd_splitkv", (Part("flash_fwd_splitkv_kernel", "the forward pass with keys and values split between blocks", FLASH),),
-                      "yes", "FlashAttention-2 multiplies its tiles with mma.sync, a Tensor Core instruction")
+        return _fused(Implementation.FLASH_2, name, "flash_fwd_splitkv_combine", [Part("flash_fwd_splitkv_combine_kernel", "adds the parts of a split forward pass", FLASH)],
+                      "no", "it only rescales and adds partial results")
+    return _fused(Implementation.FLASH_2, name, "flash_fwd_splitkv", [Part("flash_fwd_splitkv_kernel", "the forward pass with keys and values split between blocks", FLASH)],
+                  "yes", "FlashAttention-2 multiplies its tiles with mma.sync, a Tensor Core instruction")
 
 
 def _flash3(name: str, match: re.Match[str]) -> KernelName:
-    return KernelName(name, "FlashAttention-3", "FlashAttnFwdSm90", (Part("FlashAttnFwdSm90", "FlashAttention-3's forward pass for Hopper", "FlashAttention source, hopper/"),),
-                      "yes", "FlashAttention-3 is written on Hopper's Tensor Core instruction wgmma")
+    return _fused(Implementation.FLASH_3, name, "FlashAttnFwdSm90", [Part("FlashAttnFwdSm90", "FlashAttention-3's forward pass for Hopper", "FlashAttention source, hopper/")],
+                  "yes", "FlashAttention-3 is written on Hopper's Tensor Core instruction wgmma")
 
 
 def _efficient(name: str, match: re.Match[str]) -> KernelName:
@@ -78,7 +84,7 @@ def _efficient(name: str, match: re.Match[str]) -> KernelName:
     tokens = text.split("_")
     parts = [_efficient_part(token) for token in tokens]
     element = next((token for token in tokens if token in ("bf16", "f16", "f32")), None)
-    tile = next((token for token in tokens if re.fullmatch(r"\d+x\d+", token)), "")
+    size = next((found for token in tokens if (found := re.fullmatch(r"(\d+)x(\d+)", token))), None)
     compiled = next((token for token in tokens if re.fullmatch(r"sm\d+", token)), "")
     cores: TensorCores = "unknown"
     why = "whether the FP32 variant uses Tensor Cores cannot be told from the name"
@@ -86,7 +92,8 @@ def _efficient(name: str, match: re.Match[str]) -> KernelName:
         cores, why = "no", "compiled for compute capability 5.0, which has no Tensor Cores"
     elif element in ("bf16", "f16"):
         cores, why = "yes", "CUTLASS's tensor-op tiles on 16-bit elements"
-    return KernelName(name, "memory-efficient attention", shorten(f"fmha_cutlassF {element or ''} {tile} {compiled}"), tuple(parts), cores, why)
+    return _fused(Implementation.EFFICIENT, name, shorten(f"fmha_cutlassF {element or ''} {size.group(0) if size else ''} {compiled}"), parts, cores, why,
+                  Tile(int(size.group(1)), int(size.group(2))) if size else None)
 
 
 def _efficient_part(token: str) -> Part:
@@ -109,8 +116,16 @@ def _cudnn(name: str, match: re.Match[str]) -> KernelName:
     instruction = next((word for word in ("wgmma", "wmma", "tcgen05", "utcmma") if f"_{word}_" in text), None)
     cores: TensorCores = "yes" if instruction else "unknown"
     why = f"`{instruction}` is a Tensor Core instruction" if instruction else "the name carries no matrix instruction"
-    tile = re.search(r"_(\d+x\d+x\d+)_", text)
-    return KernelName(name, "cuDNN SDPA", shorten(f"cudnn sdpa flash_fprop {tile.group(1) if tile else ''}".strip()), tuple(parts), cores, why)
+    size = re.search(r"_(\d+x\d+x\d+)_", text)
+    tile = next((found for piece in text.split("_") if (found := _cudnn_tile(piece))), None)
+    return _fused(Implementation.CUDNN, name, shorten(f"cudnn sdpa flash_fprop {size.group(1) if size else ''}".strip()), parts, cores, why,
+                  Tile(*tile[:2]) if tile else None, instruction)
+
+
+def _cudnn_tile(piece: str) -> tuple[int, int, int] | None:
+    """`64x128x64`: queries, keys and a third size; what is smaller (`4x1x1`) counts something else."""
+    sizes = re.fullmatch(r"(\d+)x(\d+)x(\d+)", piece)
+    return (int(sizes[1]), int(sizes[2]), int(sizes[3])) if sizes and int(sizes[1]) >= 16 else None
 
 
 def _cudnn_part(piece: str) -> Part:
@@ -127,21 +142,21 @@ def _cudnn_part(piece: str) -> Part:
     cluster = re.fullmatch(r"cga(\d+)x(\d+)x(\d+)", piece)
     if cluster:
         return Part(piece, f"cluster of {' × '.join(cluster.groups())} thread blocks", INFERRED)
-    tile = re.fullmatch(r"(\d+)x(\d+)x(\d+)", piece)
-    if tile and int(tile.group(1)) >= 16:
-        return Part(piece, f"tile {' × '.join(tile.groups())}", CUDNN)
+    tile = _cudnn_tile(piece)
+    if tile:
+        return Part(piece, f"tile {' × '.join(map(str, tile))}", CUDNN)
     return architecture(piece) or unknown_part(piece)
 
 
 def _trtllm(name: str, match: re.Match[str]) -> KernelName:
-    return KernelName(name, "TensorRT-LLM attention", shorten(match.group(0)), (Part(match.group(0), "fused multi-head attention", INFERRED),), "unknown", "the name does not tell")
+    return _fused(Implementation.TENSORRT_LLM, name, shorten(match.group(0)), [Part(match.group(0), "fused multi-head attention", INFERRED)], "unknown", "the name does not tell")
 
 
 def _aotriton(name: str, match: re.Match[str]) -> KernelName:
-    return KernelName(name, "AOTriton attention", shorten(match.group(0)), (Part(match.group(0), "fused attention, compiled ahead of time from Triton for ROCm", "AOTriton source"),),
-                      "unknown", "a Triton kernel's name does not tell which units it uses")
+    return _fused(Implementation.AOTRITON, name, shorten(match.group(0)), [Part(match.group(0), "fused attention, compiled ahead of time from Triton for ROCm", "AOTriton source")],
+                  "unknown", "a Triton kernel's name does not tell which units it uses")
 
 
 def _composable(name: str, match: re.Match[str]) -> KernelName:
-    return KernelName(name, "Composable Kernel attention", "ck_tile FmhaFwd", (Part(match.group(0), "fused attention of AMD's Composable Kernel", "Composable Kernel source"),),
-                      "unknown", "an AMD kernel: it has no Tensor Cores, and its Matrix Cores are not judged from the name")
+    return _fused(Implementation.COMPOSABLE_KERNEL, name, "ck_tile FmhaFwd", [Part(match.group(0), "fused attention of AMD's Composable Kernel", "Composable Kernel source")],
+                  "unknown", "an AMD kernel: it has no Tensor Cores, and its Matrix Cores are not judged from the name")

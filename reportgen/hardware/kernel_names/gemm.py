@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from .shapes import INFERRED, UNKNOWN, KernelName, Part, TensorCores, architecture, shorten, unknown_part
+from .shapes import INFERRED, KernelName, Part, TensorCores, architecture, shorten, unknown_part
 
 CUTLASS = "CUTLASS documentation, profiler: kernel names and op classes"
 PTX = "PTX ISA, matrix multiply-accumulate instructions"
@@ -169,8 +169,8 @@ def _nvjet(name: str, match: re.Match[str]) -> KernelName:
     for token in rest:
         size = re.fullmatch(r"(\d+)x(\d+)", token)
         if size:
-            meaning, source = next(shapes, (UNKNOWN, UNKNOWN))
-            parts.append(Part(token, meaning.format(f"{size.group(1)} × {size.group(2)}", *size.groups()), source))
+            told = next(shapes, None)
+            parts.append(Part(token, told[0].format(f"{size.group(1)} × {size.group(2)}", *size.groups()), told[1]) if told else unknown_part(token))
         else:
             parts.append(_token(token, _NVJET))
     types = next((t for t in rest if re.fullmatch(r"[a-z]{3,5}", t)), "")

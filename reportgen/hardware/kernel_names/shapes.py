@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from enum import Enum
+from typing import Literal, NamedTuple
 
 TensorCores = Literal["yes", "no", "unknown"]
 
@@ -13,20 +14,44 @@ SHORT = 40
 """Most characters of a short name."""
 
 
+class Implementation(Enum):
+    """Which fused attention a kernel's name belongs to."""
+
+    FLASH_2 = "FlashAttention-2"
+    FLASH_3 = "FlashAttention-3"
+    EFFICIENT = "memory-efficient attention"
+    CUDNN = "cuDNN SDPA"
+    TENSORRT_LLM = "TensorRT-LLM attention"
+    AOTRITON = "AOTriton attention"
+    COMPOSABLE_KERNEL = "Composable Kernel attention"
+
+
+class Tile(NamedTuple):
+    """What a thread block of a fused attention kernel works on at a time."""
+
+    queries: int
+    keys: int
+
+
 @dataclass(frozen=True)
 class Part:
-    """A piece of a name, what it means, and where that meaning comes from (`unknown` where nobody says)."""
+    """A piece of a name, what it means, and where that meaning comes from. known: whether anybody says."""
 
     text: str
     meaning: str
     source: str
+    known: bool = True
 
 
 @dataclass(frozen=True)
 class KernelName:
-    """family: e.g. `FlashAttention-2`, `cuBLAS nvjet`, `ATen elementwise`; `unknown` if not recognised.
+    """What a kernel's name tells. Meanings and reasons are for readers; whoever decides asks the typed fields.
 
+    family: e.g. `FlashAttention-2`, `cuBLAS nvjet`, `ATen elementwise`; known: whether the name was recognised
     short: a legible short name for tables and charts (at most 40 characters)
+    implementation: of fused attention; `None` for all other kernels
+    tile: of fused attention, as its name tells it; `None` where it does not
+    instruction: the matrix instruction that the name itself carries (`wgmma`), or `None`
     """
 
     name: str
@@ -35,6 +60,10 @@ class KernelName:
     parts: tuple[Part, ...]
     tensor_cores: TensorCores
     tensor_cores_why: str
+    implementation: Implementation | None = None
+    tile: Tile | None = None
+    instruction: str | None = None
+    known: bool = True
 
 
 def shorten(text: str) -> str:
@@ -42,7 +71,7 @@ def shorten(text: str) -> str:
 
 
 def unknown_part(text: str) -> Part:
-    return Part(text, UNKNOWN, UNKNOWN)
+    return Part(text, UNKNOWN, UNKNOWN, known=False)
 
 
 ARCHITECTURES = {
