@@ -374,3 +374,19 @@ def test_without_a_recorded_floor_the_comparison_says_how_to_take_one(tmp_path):
     kept = run_room.load(old)
     save(Noise(6, 15, kept.software, kept.settings, {}), new)
     assert said not in shown()
+
+
+def test_a_status_is_the_same_change_whatever_number_its_reason_holds():
+    """A second pass fails alike with another count of bytes; it would not be alike if it were refused for another variant."""
+    (first,), (second,) = (between(facts(), unavailable(facts(), "sdpa_math", f"out of memory (tried {size} GiB)")).structure for size in ("2.00", "2.01"))
+    assert str(first.new) == "refused (out of memory (tried 2.00 GiB))"
+    assert first.key == second.key == ("sdpa_math", "status", "status", "ok", "refused")
+    assert first != second
+
+
+def test_what_surrounds_a_run_says_which_part_of_it_differs():
+    other = replace(facts(), settings={**facts().settings, "float32_matmul_precision": "high"}, software={**facts().software, "torch": "2.99.0"},
+                    device=replace(facts().device, name="NVIDIA H900"))
+    seen = between(facts(), other)
+    assert [(change.part, change.key, change.name) for change in seen.environment] == [
+        ("device", "name", "device"), ("software", "torch", "torch"), ("setting", "float32_matmul_precision", "setting float32_matmul_precision")]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...questions.model import Outcome
-from .model import RunDiff, TimingChange
+from .model import RunDiff, Status, TimingChange
 from .trees import TreeDiff
 
 SCHEMA_VERSION = 1
@@ -27,10 +27,14 @@ def run_json(diff: RunDiff) -> dict[str, Any]:
         "environment": [{"name": c.name, "old": c.old, "new": c.new, "baseline": c.baseline} for c in diff.environment],
         "conditions": [{"name": c.name, "old": c.old, "new": c.new, "worse": c.lack is not None, "why": c.why} for c in diff.conditions],
         "verdicts": [{"claim": c.claim, "flipped": c.flipped, "old": _outcome(c.old), "new": _outcome(c.new)} for c in diff.verdicts],
-        "structure": [{"variant": c.variant, "kind": c.kind, "what": c.what, "old": c.old, "new": c.new, "times": c.times} for c in diff.structure],
+        "structure": [{"variant": c.variant, "kind": c.kind, "what": c.of_what, "old": _exact(c.old), "new": _exact(c.new), "times": c.times} for c in diff.structure],
         "timings": [_timing(c) for c in diff.timings],
         "added_variants": list(diff.added), "removed_variants": list(diff.removed),
     }
+
+
+def _exact(value: object) -> object:
+    return str(value) if isinstance(value, Status) else value
 
 
 def _outcome(outcome: Outcome) -> dict[str, str | None]:

@@ -8,7 +8,7 @@ from ...analysis import RunFacts
 from ...run import recorded
 from ...run.noise import other_settings, other_software, switches
 from ...saying.units import Bytes
-from .model import EnvironmentChange
+from .model import EnvironmentChange, Part
 
 _DEVICE = {"name": "device", "gfx": "architecture", "compute_capability": "compute capability", "sm_count": "SMs", "memory_bytes": "memory", "l2_cache_bytes": "last-level cache",
            "mig_profile": "MIG profile", "ecc": "ECC", "power_limit_watts": "power limit (W)"}
@@ -21,14 +21,15 @@ def environment(old: RunFacts, new: RunFacts) -> tuple[EnvironmentChange, ...]:
     """Differences, device first. What only one side recorded is shown and is no new baseline."""
     changes = [*_device(old, new)]
     if old.label != new.label:
-        changes.append(EnvironmentChange("label", old.label, new.label, False))
+        changes.append(EnvironmentChange("label", "label", "label", old.label, new.label, False))
     if old.workload.describe() != new.workload.describe():
-        changes.append(EnvironmentChange("workload", old.workload.describe(), new.workload.describe(), True))
-    changes += _mapping("", old.software, new.software, other_software(old.software, new.software))
+        changes.append(EnvironmentChange("workload", "workload", "workload", old.workload.describe(), new.workload.describe(), True))
+    changes += _mapping("software", old.software, new.software, other_software(old.software, new.software))
     decisive = other_settings(old.settings, new.settings, new.device.kind)
-    changes += _mapping("setting ", switches(old.settings), switches(new.settings), decisive)
-    changes += _mapping("host ", recorded(old.host), recorded(new.host), ())
-    changes += _mapping("protocol ", *({name: getattr(run.protocol, name) for name in _PROTOCOL} for run in (old, new)), ())
+    changes += _mapping("setting", switches(old.settings), switches(new.settings), decisive)
+    changes += _mapping("host", recorded(old.host), recorded(new.host), ())
+    before, after = ({name: getattr(run.protocol, name) for name in _PROTOCOL} for run in (old, new))
+    changes += _mapping("protocol", before, after, ())
     return tuple(changes)
 
 
@@ -42,14 +43,14 @@ def _device(old: RunFacts, new: RunFacts) -> list[EnvironmentChange]:
             # Memory as the driver reports it moves by a few MiB between driver versions.
             sized = name.endswith("_bytes")
             show = (lambda value: str(Bytes(value))) if sized else str
-            texts = (None if value is None else show(value) for value in (before, after))
-            changes.append(EnvironmentChange(label, *texts, not sized and before is not None and after is not None))
+            one, other = (None if value is None else show(value) for value in (before, after))
+            changes.append(EnvironmentChange("device", name, label, one, other, not sized and before is not None and after is not None))
     return changes
 
 
-def _mapping(prefix: str, old: Mapping[str, Any], new: Mapping[str, Any], decisive: Collection[str]) -> list[EnvironmentChange]:
+def _mapping(part: Part, old: Mapping[str, Any], new: Mapping[str, Any], decisive: Collection[str]) -> list[EnvironmentChange]:
     names = [*old, *(name for name in new if name not in old)]
-    return [EnvironmentChange(f"{prefix}{name}", _text(old.get(name)), _text(new.get(name)), name in decisive)
+    return [EnvironmentChange(part, name, name if part == "software" else f"{part} {name}", _text(old.get(name)), _text(new.get(name)), name in decisive)
             for name in names if old.get(name) != new.get(name)]
 
 

@@ -54,7 +54,7 @@ def _example(diff: RunDiff) -> Example:
     exchanged = [change for change in diff.structure if change.kind in ("replaced", "added", "removed")]
     return Example(
         diff, diff.old.facts.slot, new,
-        settings=tuple(f"{change.name.removeprefix('setting ')}: {change.old} → {change.new}" for change in diff.environment if change.name.startswith("setting ")),
+        settings=tuple(f"{change.key}: {change.old} → {change.new}" for change in diff.environment if change.part == "setting"),
         flips=tuple(f"{change.claim}: {change.old.verdict} → {change.new.verdict}" for change in diff.flipped),
         kernels=tuple(f"`{change.variant}`: {words.structure(change)}" for change in exchanged),
         slower=slower, faster=faster, quiet=len(diff.timings) - len(diff.significant),

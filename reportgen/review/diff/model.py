@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import Mapping
+from typing import Literal, Mapping
 
-from ...analysis import RunFacts
+from ...analysis import RunFacts, State
 from ...numbers.statistics import Estimate
 from ...questions.model import Outcome
 from ...run.noise import Noise
@@ -21,10 +21,18 @@ class Side:
     noise: Noise | None = None
 
 
+Part = Literal["device", "label", "workload", "software", "setting", "host", "protocol"]
+Kind = Literal["status", "source", "replaced", "added", "removed", "count", "launch", "memory", "masked row", "training"]
+
+
 @dataclass(frozen=True)
 class EnvironmentChange:
-    """baseline: the difference makes the new run a new baseline, so timings are not held against the code"""
+    """part, key: what differs, as it is recorded; name: what a comparison calls it
+    baseline: the difference makes the new run a new baseline, so timings are not held against the code
+    """
 
+    part: Part
+    key: str
     name: str
     old: str | None
     new: str | None
@@ -81,27 +89,44 @@ class VerdictChange:
 
 
 @dataclass(frozen=True)
+class Status:
+    """What became of a variant, and why where it gave no right result."""
+
+    state: State
+    reason: str | None
+
+    def __str__(self) -> str:
+        return f"{self.state.value} ({self.reason})" if self.reason else self.state.value
+
+
+@dataclass(frozen=True)
 class StructureChange:
     """Something exact that differs in one variant.
 
-    kind: `status`, `source`, `replaced`, `added`, `removed`, `count`, `launch`, `memory`, `masked row`, `training`
-    what: what is meant (`kernels`, `registers of …`, a role); the same on every rerun
-    old, new: exact values or names; `None` where that side has none
+    what: what is meant (`kernels`, `registers per thread`, a role); the same on every rerun
+    subject: the activity of which it is meant, by its full name; `None` for the variant as a whole
+    old, new: exact values or names, of a status a `Status`; `None` where that side has none
     times: how many activities changed alike
     """
 
     variant: str
-    kind: str
+    kind: Kind
     what: str
     old: object
     new: object
     times: int = 1
+    subject: str | None = None
+
+    @property
+    def of_what(self) -> str:
+        """`registers per thread of flash_fwd_kernel`: what is meant, in one text."""
+        return f"{self.what} of {self.subject}" if self.subject else self.what
 
     @property
     def key(self) -> tuple[str, str, str, str, str]:
         """What a second pass must show again. The reason of a failure may hold a number that moves; the status may not."""
-        old, new = (str(value).split(" (")[0] if self.kind == "status" else str(value) for value in (self.old, self.new))
-        return (self.variant, self.kind, self.what, old, new)
+        old, new = (value.state.value if isinstance(value, Status) else str(value) for value in (self.old, self.new))
+        return (self.variant, self.kind, self.of_what, old, new)
 
 
 @dataclass(frozen=True)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from difflib import SequenceMatcher, unified_diff
-from typing import Any, Iterator, Sequence
+from typing import Iterator, Sequence
 
 from ...analysis import ActivityFacts, VariantFacts
-from .model import StructureChange
+from .model import Status, StructureChange
 
 _COUNTS = {"kernels": "kernels", "memcpys": "memcpys", "memsets": "memsets", "op_count": "CPU ops", "transposes": "transposes"}
 _LAUNCH = {"launch_api": "launch API", "grid": "grid", "block": "block", "registers": "registers per thread",
@@ -28,8 +29,8 @@ def structure(old: VariantFacts, new: VariantFacts) -> tuple[StructureChange, ..
     return (*changes, *_others(old, new))
 
 
-def _status(variant: VariantFacts) -> str:
-    return variant.state.value if variant.ok or not variant.reason else f"{variant.state.value} ({variant.reason})"
+def _status(variant: VariantFacts) -> Status:
+    return Status(variant.state, None if variant.ok else variant.reason)
 
 
 def _source(old: VariantFacts, new: VariantFacts) -> list[StructureChange]:
@@ -55,36 +56,36 @@ def _others(old: VariantFacts, new: VariantFacts) -> Iterator[StructureChange]:
 def _activities(old: VariantFacts, new: VariantFacts) -> list[StructureChange]:
     """Activities aligned by name and order: removed, added, replaced (same role), launched otherwise."""
     before, after = old.activities, new.activities
-    found: Counter[tuple[str, str, Any, Any]] = Counter()
+    found: Counter[StructureChange] = Counter()
     matcher = SequenceMatcher(None, [a.name for a in before], [a.name for a in after], autojunk=False)
     for tag, i, j, k, m in matcher.get_opcodes():
         if tag == "equal":
             for one, other in zip(before[i:j], after[k:m]):
-                found.update(_launch(one, other))
+                found.update(_launch(old.id, one, other))
         else:
-            found.update(_exchanged(before[i:j], after[k:m]))
-    order = {"replaced": 0, "removed": 1, "added": 2, "launch": 3}
-    items = sorted(found.items(), key=lambda item: order[item[0][0]])
-    return [StructureChange(old.id, kind, what, one, other, times) for (kind, what, one, other), times in items]
+            found.update(_exchanged(old.id, before[i:j], after[k:m]))
+    order = ("replaced", "removed", "added", "launch")
+    return [replace(change, times=times) for change, times in sorted(found.items(), key=lambda item: order.index(item[0].kind))]
 
 
-def _exchanged(before: Sequence[ActivityFacts], after: Sequence[ActivityFacts]) -> list[tuple[str, str, Any, Any]]:
+def _exchanged(variant: str, before: Sequence[ActivityFacts], after: Sequence[ActivityFacts]) -> list[StructureChange]:
     """Pairs what has the same role, in order; the rest went away or came."""
     out, left = [], list(after)
     for one in before:
         other = next((candidate for candidate in left if candidate.role == one.role), None)
         if other is None:
-            out.append(("removed", one.role, one.name, None))
+            out.append(StructureChange(variant, "removed", one.role, one.name, None))
         else:
             left.remove(other)
-            out.append(("replaced", one.role, one.name, other.name))
-    return out + [("added", other.role, None, other.name) for other in left]
+            out.append(StructureChange(variant, "replaced", one.role, one.name, other.name))
+    return out + [StructureChange(variant, "added", other.role, None, other.name) for other in left]
 
 
-def _launch(one: ActivityFacts, other: ActivityFacts) -> list[tuple[str, str, Any, Any]]:
-    out = [("launch", f"{label} of {one.name}", before, after) for field, label in _LAUNCH.items()
-           if (before := getattr(one, field)) != (after := getattr(other, field))]
-    before, after = (activity.occupancy.theoretical if activity.occupancy else None for activity in (one, other))
-    if before != after:
-        out.append(("launch", f"theoretical occupancy (%) of {one.name}", before, after))
-    return out
+def _launch(variant: str, one: ActivityFacts, other: ActivityFacts) -> list[StructureChange]:
+    told: list[tuple[str, object, object]] = [(label, getattr(one, field), getattr(other, field)) for field, label in _LAUNCH.items()]
+    told.append(("theoretical occupancy (%)", _occupancy(one), _occupancy(other)))
+    return [StructureChange(variant, "launch", label, before, after, subject=one.name) for label, before, after in told if before != after]
+
+
+def _occupancy(activity: ActivityFacts) -> float | None:
+    return activity.occupancy.theoretical if activity.occupancy else None

@@ -62,8 +62,8 @@ def headline(diff: RunDiff) -> str:
                  f"{plural(slower + faster, 'timing')} changed" + (f" ({slower} slower, {faster} faster)" if slower + faster else "")]
         parts += [plural(len(names), label) for names, label in ((diff.added, "new variant"), (diff.removed, "variant gone")) if names]
         found = ", ".join(parts)
-    names = [change.name for change in diff.environment if change.baseline]
-    names = ["device"] if "device" in names else names
+    new = [change for change in diff.environment if change.baseline]
+    names = [change.name for change in [one for one in new if (one.part, one.key) == ("device", "name")] or new]
     return f"**{found}.**" + (f" New baseline ({prose(', '.join(names))}): nothing here is a regression." if names else "")
 
 
@@ -79,9 +79,8 @@ def structure(change: StructureChange) -> str:
     if change.kind == "source":
         return f"source changed ({change.new})"
     show = _size if change.kind == "memory" else _value
-    what, of, name = change.what.partition(" of ") if change.kind == "launch" else (change.what, "", "")
-    where = f" of {code(name)}" if of else ""
-    return f"{what}{where}: {show(change.old)} → {show(change.new)}{times}"
+    where = f" of {code(change.subject)}" if change.subject else ""
+    return f"{change.what}{where}: {show(change.old)} → {show(change.new)}{times}"
 
 
 def _names(old: object, new: object) -> tuple[str, str]:
