@@ -39,7 +39,7 @@ CHOICES = $${DEVICE:+--device "$$DEVICE"} $${WORKLOAD:+--workload "$$WORKLOAD"} 
 	$${RECORD:+--switch "RECORD=$$RECORD"} $${COUNTERS:+--counters "$$COUNTERS"} $(YES_OR_NO) $(ARGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help report profile noise diff merge render site serve check lint test golden bench lock wheelhouse clean
+.PHONY: help report doctor profile noise diff merge render site serve check lint test golden bench lock wheelhouse clean
 
 help: ## this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -52,6 +52,10 @@ help: ## this list
 
 report: ## profile this machine, render, build the site, say what came out
 	@$(CAPTURE) && $(PAGES) report --capture-python "$$capture" $(CHOICES)
+
+# Status 1 (the report is limited) is an answer and no failure of make's; 2 (nothing can be measured) is one.
+doctor: ## why no GPU, why not this GPU, what can be measured here (ARGS=--json)
+	@python=$$($(ENVIRONMENTS) there) && { "$$python" -m reportgen doctor $(ARGS) || [ $$? -eq 1 ]; }
 
 profile: ## profile this machine and write the run, no pages; on a GPU it replaces the run in its slot without comparing
 	@$(CAPTURE) && $(FOLLOW) "$$capture" -m reportgen profile $(CHOICES)

@@ -236,6 +236,17 @@ def capture(python: Optional[str], folder: Path, index: Optional[str]) -> str:
     return str(folder / "bin" / "python")
 
 
+def there(python: Optional[str], folder: Path) -> str:
+    """The Python that `capture` would take, but nothing is made: where none has torch, one that can say so."""
+    found = look(python or "python3")
+    if python and found is None:
+        stop(f"PYTHON={python} does not run", "name a Python that does, or leave PYTHON out")
+    own = folder / "bin" / "python"
+    if python is None and own.exists() and not (found and found.version >= CAPTURE_PYTHON and found.torch):
+        return str(own)
+    return found.executable if found and found.version >= CAPTURE_PYTHON else base(python, CAPTURE_PYTHON, "PYTHON").executable
+
+
 def install_torch(command: "list[str]", index: Optional[str]) -> None:
     """The pinned torch: the CPU build where there is no NVIDIA driver and pip can find one."""
     pin = next(line for line in CAPTURE.read_text().splitlines() if line.startswith("torch=="))
@@ -311,7 +322,7 @@ def platform_tags(platform: Optional[str]) -> "list[str]":
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=("pages", "lint", "capture", "test-tools", "wheelhouse"))
+    parser.add_argument("what", choices=("pages", "lint", "capture", "there", "test-tools", "wheelhouse"))
     setting = {name: os.environ.get(name) or None for name in
                ("PYTHON", "PAGES_PYTHON", "TORCH_INDEX", "WHEELHOUSE_PYTHON", "WHEELHOUSE_PLATFORM")}
     what = parser.parse_args().what
@@ -323,6 +334,8 @@ def main() -> None:
         print(pages(pages_python, ROOT / ".venv-lint", ROOT / "no-wheelhouse", LINT, "lint"))
     elif what == "capture":
         print(capture(setting["PYTHON"], ROOT / ".venv-capture", setting["TORCH_INDEX"]))
+    elif what == "there":
+        print(there(setting["PYTHON"], ROOT / ".venv-capture"))
     elif what == "test-tools":
         own = capture(setting["PYTHON"], ROOT / ".venv-capture", setting["TORCH_INDEX"])
         print(test_tools(pages(pages_python, ROOT / ".venv", wheelhouse), own, ROOT / "build" / "test-tools"))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Mapping
+from typing import Any
 
 from variants import Variant
 
 from ..run import QUANTITIES, SCHEMA_VERSION
-from . import inputs, profiling, rounds
+from . import cause_words, causes, inputs, neighbours, profiling, rounds
 
 NOT_ASKED = "not asked for in this run"
 COMPILE_ON_CPU = "compiling takes longer than the rest of a CPU run; ask for this variant by name to have it"
@@ -97,7 +98,7 @@ def _training(variant: str, answers: Answers) -> dict[str, Any] | None:
     if answer["status"] != "ok":
         return {"status": answer["status"], "reason": answer["reason"]}
     kernels = answers.get(("training_kernels", variant), {}).get("value")
-    return {**answer["value"], "kernels": kernels}
+    return {**answer["value"], "kernels": kernels if answer["value"]["status"] == "ok" else None}
 
 
 def chains(timed: Timed) -> dict[str, Any]:
@@ -112,10 +113,15 @@ def chains(timed: Timed) -> dict[str, Any]:
     return result
 
 
-def clocks(timed: Timed, other_processes: int | None) -> dict[str, Any]:
+def clocks(timed: Timed, watch: neighbours.Watch) -> dict[str, Any]:
     samples = [sample for process in timed.processes for sample in process["clocks"]]
     reason = None if samples else next((process["clocks_reason"] for process in timed.processes if process["clocks_reason"]), None)
-    return {"available": bool(samples), "reason": reason, "samples": samples, "other_processes": other_processes}
+    return {"available": bool(samples), "reason": reason, "samples": samples, "other_processes": watch.most(), "looks": watch.looks}
+
+
+def noticed(notices: Sequence[causes.Notice]) -> list[dict[str, str]]:
+    """What kept the report from being whole, as `run.json` has it; counters have a reason of their own."""
+    return [{"cause": notice.cause.value, "said": cause_words.sentence(notice)} for notice in notices if notice.cause not in causes.ABOUT_COUNTERS]
 
 
 def protocol(plan: rounds.Plan, timed: Timed, method: str) -> dict[str, Any]:
@@ -141,7 +147,7 @@ def protocol(plan: rounds.Plan, timed: Timed, method: str) -> dict[str, Any]:
         "new_shape": inputs.new_shape(plan.workload).to_json(),
         "trace_steps": {"wait": profiling.WAIT, "warm_up": profiling.WARM_UP, "active": profiling.ACTIVE},
         "threads": first["threads"],
-        "pinned": gpu,
+        "pinned": gpu and bool(timed.processes) and all(process["pinned"] for process in timed.processes),
     }
 
 

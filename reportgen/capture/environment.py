@@ -5,36 +5,23 @@ from __future__ import annotations
 import os
 import platform
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
 from ..run import device_slug
-from . import libraries, nvml, operands
-
-WATCHED_VARIABLES = (
-    "CUDA_LAUNCH_BLOCKING",
-    "CUDA_MODULE_LOADING",
-    "NVIDIA_TF32_OVERRIDE",
-    "TORCH_CUDNN_SDPA_DEPRIORITIZED",
-    "PYTORCH_CUDA_ALLOC_CONF",
-    "PYTORCH_ALLOC_CONF",
-    "PYTORCH_NO_CUDA_MEMORY_CACHING",
-    "CUBLAS_WORKSPACE_CONFIG",
-    "OMP_NUM_THREADS",
-    "MKL_NUM_THREADS",
-)
+from . import libraries, operands, switches
+from .sampler import Sampler
 
 
 def describe(device: str) -> dict[str, Any]:
     """`{"device", "software", "host", "settings"}` as `run.json` has them; `device` is a `run.DeviceRecord`."""
-    with nvml.Sampler(device) as sampler:
+    with Sampler(device) as sampler:
         seen = sampler.describe()
     return {
         "device": _gpu(device, seen) if operands.is_gpu(device) else _cpu(),
         "software": _software(device, seen["driver"]),
         "host": {"cpu": cpu_name(), "logical_cpus": os.cpu_count()},
-        "settings": settings(device),
+        "settings": switches.settings(device),
     }
 
 
@@ -46,7 +33,8 @@ def _gpu(device: str, seen: dict[str, Any]) -> dict[str, Any]:
     gfx = str(getattr(properties, "gcnArchName", "")).split(":")[0] or None if kind == "rocm" else None
     capability = None if kind == "rocm" else f"{properties.major}.{properties.minor}"
     given, mig = mig_profile(properties.name) if kind == "cuda" else (properties.name, None)
-    power = {key: seen[key] if not mig else None for key in ("power_limit_watts", "default_power_limit_watts")}
+    moves = mig is not None or device_slug.moving_limit(given)
+    power = {key: None if moves else seen[key] for key in ("power_limit_watts", "default_power_limit_watts")}
     known = {"compute_capability": capability, "gfx": gfx, "sm_count": properties.multi_processor_count, "memory_bytes": properties.total_memory, **power}
     return {
         "kind": kind,
@@ -131,7 +119,7 @@ def _software(device: str, driver: str | None) -> dict[str, str | None]:
     import torch
 
     gpu = operands.is_gpu(device)
-    cudnn = torch.backends.cudnn.version() if gpu and not torch.version.hip else None
+    cudnn = libraries.cudnn(torch)[0] if gpu and not torch.version.hip else None
     return {
         "python": platform.python_version(),
         "torch": torch.__version__,
@@ -143,46 +131,3 @@ def _software(device: str, driver: str | None) -> dict[str, str | None]:
         "triton": libraries.installed("triton"),
         "os": platform.system(),
     }
-
-
-def settings(device: str) -> dict[str, Any]:
-    """Switches that change results, by name; a switch that this torch does not have is `None`."""
-    import torch
-
-    cuda, cudnn = torch.backends.cuda, torch.backends.cudnn
-    matmul = cuda.matmul
-    return {
-        "float32_matmul_precision": torch.get_float32_matmul_precision(),
-        "cudnn_allow_tf32": _quiet(lambda: cudnn.allow_tf32),
-        "matmul_allow_tf32": _quiet(lambda: matmul.allow_tf32),
-        "allow_bf16_reduced_precision_reduction": _plain(_quiet(lambda: matmul.allow_bf16_reduced_precision_reduction)),
-        "allow_fp16_reduced_precision_reduction": _plain(_quiet(lambda: matmul.allow_fp16_reduced_precision_reduction)),
-        "allow_fp16_bf16_reduction_math_sdp": _quiet(lambda: cuda.fp16_bf16_reduction_math_sdp_allowed()),
-        "cudnn_deterministic": cudnn.deterministic,
-        "cudnn_benchmark": cudnn.benchmark,
-        "deterministic_algorithms": torch.are_deterministic_algorithms_enabled(),
-        "sdp_backends_enabled": _enabled_backends(),
-        "torch_threads": torch.get_num_threads(),
-        "mps": libraries.mps_running() if operands.is_gpu(device) else None,
-        "python_optimized": sys.flags.optimize,
-        "environment": {name: os.environ[name] for name in WATCHED_VARIABLES if name in os.environ},
-    }
-
-
-def _enabled_backends() -> list[str]:
-    import torch
-
-    names = {"flash": "flash_sdp_enabled", "efficient": "mem_efficient_sdp_enabled", "math": "math_sdp_enabled", "cudnn": "cudnn_sdp_enabled"}
-    return [name for name, question in names.items() if _quiet(lambda: getattr(torch.backends.cuda, question)())]
-
-
-def _quiet(question: Any) -> Any:
-    try:
-        return question()
-    except (AttributeError, RuntimeError):
-        return None
-
-
-def _plain(value: Any) -> Any:
-    """Newer torch answers some flags with a tuple of two booleans."""
-    return list(value) if isinstance(value, tuple) else value

@@ -8,12 +8,13 @@ import os
 import tempfile
 import time
 from dataclasses import asdict, dataclass
-from typing import Any, Callable
+from pathlib import Path
+from typing import Any, Callable, Sequence
 
 import variants as variant_room
 
 from ..run.workload import ARTICLE, PRESETS, Workload
-from . import ceilings, counters, environment, memory, numerics, nvml, operands, probes, profiling, rounds, training
+from . import causes, ceilings, counters, environment, machine, memory, numerics, operands, probes, profiling, rounds, sampler, training
 from .processes import Report
 from .refusal import listening
 
@@ -57,24 +58,25 @@ def survey(report: Report, device: str | None, workload: Workload | None) -> dic
     """Which device there is and what is to be computed on it.
 
     Returns:
-        `device` (`cuda` or `cpu`), `environment` (see `environment.describe`), `workload`,
-        `other_processes`; or `missing`: why the device that was asked for cannot be used.
+        `device` (`cuda` or `cpu`), `environment` (see `environment.describe`), `workload`, `identity` (the GPU as NVML finds
+        it, not to be recorded); and `notices`: why no GPU is used, or what keeps the report from being whole. Without
+        a `device` it is the reason why the one that was asked for, or the GPU that is there, cannot be used.
     """
     report.at("the device", "looking")
-    import torch
-
-    there = torch.cuda.is_available()
-    if device is not None and operands.is_gpu(device) and not there:
-        return {"missing": "torch is built without CUDA" if not torch.backends.cuda.is_built() else "torch finds no CUDA device"}
-    device = device or ("cuda" if there else "cpu")
-    if operands.is_gpu(device):
-        torch.zeros(1, device=device)
-        neighbours = nvml.other_processes([os.getpid()], device)
-    else:
-        neighbours = None
+    seen = machine.look(device, watch=0.3)
+    notices = causes.diagnose(seen, device)
+    if seen.torch.version is None or (operands.is_gpu(device or "cuda") and (device or seen.torch.available) and not causes.gpu_works(seen)):
+        return {"notices": notices}
+    device = device or ("cuda" if seen.torch.available else "cpu")
     described = plain(environment.describe(device))
-    return {"device": device, "environment": described, "other_processes": neighbours,
+    return {"device": device, "environment": described, "identity": sampler.identity(device), "notices": notices,
             "workload": workload or default_workload(device, described["device"].get("compute_capability"))}
+
+
+def examine(report: Report, places: Sequence[tuple[str, Path]]) -> machine.Machine:
+    """Everything that `doctor` wants to know, with a try of the profiler."""
+    report.at("the machine", "looking")
+    return machine.look(try_traces=True, places=places, watch=1.0)
 
 
 def plain(value: Any) -> Any:

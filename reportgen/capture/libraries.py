@@ -8,6 +8,7 @@ import re
 import subprocess
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 L2_CACHE_SIZE = 38
 """`cudaDevAttrL2CacheSize` in `driver_types.h`."""
@@ -65,6 +66,23 @@ def l2_cache_bytes(device: str) -> int | None:
     return size.value or None if code == 0 else None
 
 
+def bus_id(ordinal: int) -> str | None:
+    """A GPU's address on the bus, `0000:3B:00.0`, from the runtime; `None` where it does not tell."""
+    library = loaded("cudart")
+    if library is None or not hasattr(library, "cudaDeviceGetPCIBusId"):
+        return None
+    text = ctypes.create_string_buffer(32)
+    return text.value.decode("ascii", errors="replace") or None if library.cudaDeviceGetPCIBusId(text, 32, ordinal) == 0 else None
+
+
+def cudnn(torch: Any) -> tuple[int | None, str | None]:
+    """cuDNN's version number as this torch loads it, and torch's words where it refuses to: then only cuDNN is lost."""
+    try:
+        return torch.backends.cudnn.version(), None
+    except Exception as error:  # noqa: BLE001 - whatever torch raises is the answer
+        return None, " ".join(str(error).split()) or type(error).__name__
+
+
 def installed(package: str) -> str | None:
     """An installed package's version, without importing it."""
     try:
@@ -89,11 +107,11 @@ def first_line(command: list[str]) -> str | None:
     return lines[0].strip() if lines else None
 
 
-def in_container() -> bool:
+def in_container(root: Path = Path("/")) -> bool:
     """True inside Docker, Podman or Kubernetes, as far as the file system tells."""
-    if Path("/.dockerenv").exists() or Path("/run/.containerenv").exists():
+    if (root / ".dockerenv").exists() or (root / "run/.containerenv").exists():
         return True
     try:
-        return bool(re.search(r"docker|kubepods|containerd|lxc", Path("/proc/1/cgroup").read_text(encoding="ascii", errors="replace")))
+        return bool(re.search(r"docker|kubepods|containerd|lxc", (root / "proc/1/cgroup").read_text(encoding="ascii", errors="replace")))
     except OSError:
         return False

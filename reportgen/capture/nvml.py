@@ -1,23 +1,27 @@
-"""Clocks, power, temperature, throttling and neighbours, from NVML through ctypes.
+"""NVIDIA's management library through ctypes: opened, asked, and closed.
 
-No Python binding is needed: the driver ships the library. Nothing here raises to its caller; a
-question that NVML does not answer is `None`, and a library that is not there is a reason.
-Field meanings: NVML API reference, `nvml.h`.
+No Python binding is needed: the driver ships the library. Nothing here raises to its caller beyond `open_library`; a
+question that NVML does not answer is `None`. Field meanings: NVML API reference, `nvml.h`.
 """
 
 from __future__ import annotations
 
 import ctypes
-import os
-import sys
-from typing import Any, Callable, Iterable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 LIBRARY = "libnvidia-ml.so.1"
-NO_GPU = "not an NVIDIA GPU: NVML has nothing to say"
 SM_CLOCK, MEMORY_CLOCK = 1, 2
 GPU_TEMPERATURE = 0
+DRIVER_MISMATCH = 18
+INSUFFICIENT_SIZE = 7
 NOT_AVAILABLE = 0xFFFFFFFF
 """`NVML_VALUE_NOT_AVAILABLE`, an answer in the place of a number."""
+COMPUTE_MODES = {0: "default", 1: "exclusive-thread", 2: "prohibited", 3: "exclusive-process"}
+_WORDS = {2: "an argument was refused", 3: "not supported", 4: "no permission", 6: "there is no such GPU", 9: "the driver is not loaded", 15: "the GPU is lost: it fell off the bus",
+          17: "the operating system has blocked the library", DRIVER_MISMATCH: "the driver in the kernel is of another version than its libraries"}
+"""Error codes of `nvmlReturn_t` that a user can make sense of."""
 THROTTLE_BITS = {
     0x2: "application clocks setting",
     0x4: "software power cap",
@@ -42,164 +46,161 @@ def decode_throttle(bits: int) -> list[str]:
     return words + ([f"unknown reason {unknown:#x}"] if unknown else [])
 
 
+class Unavailable(Exception):
+    """NVML cannot be used, or a GPU cannot be found. code: NVML's error, or `None` where there is no library."""
+
+    def __init__(self, reason: str, code: int | None = None) -> None:
+        self.reason, self.code = reason, code
+        super().__init__(reason)
+
+
 class _Process(ctypes.Structure):
     _fields_ = [("pid", ctypes.c_uint), ("memory", ctypes.c_ulonglong), ("gpu_instance", ctypes.c_uint), ("compute_instance", ctypes.c_uint)]
 
 
-class Sampler:
-    """One GPU as NVML sees it.
+class _Memory(ctypes.Structure):
+    _fields_ = [("total", ctypes.c_ulonglong), ("free", ctypes.c_ulonglong), ("used", ctypes.c_ulonglong)]
 
-    available: NVML answers; otherwise `reason` says why not and every question gives `None`
-    Use it as a context manager, or call `close()`.
+
+class _Utilization(ctypes.Structure):
+    _fields_ = [("gpu", ctypes.c_uint), ("memory", ctypes.c_uint)]
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """One GPU of the machine, whether CUDA shows it or not; `None` where NVML does not tell.
+
+    compute_mode: `default`, `exclusive-process`, `prohibited`; mig: its memory and processors are given out as instances
+    processes: compute processes; memory_total, memory_free: bytes
     """
 
-    def __init__(self, device: str = "cuda", *, load: Callable[[str], Any] = ctypes.CDLL) -> None:
-        self.reason: str | None = None
-        self._library: Any = None
-        self._handle = ctypes.c_void_p()
-        if str(device).split(":")[0] != "cuda":
-            self.reason = NO_GPU
-            return
+    index: int
+    name: str | None
+    uuid: str | None
+    compute_mode: str | None
+    mig: bool | None
+    processes: int | None
+    memory_total: int | None
+    memory_free: int | None
+
+
+class Library:
+    """The library after `nvmlInit`. Use it as a context manager, or call `close()`."""
+
+    def __init__(self, load: Callable[[str], Any] | None = None) -> None:
+        """Raises `Unavailable`."""
         try:
-            library = load(LIBRARY)
-            self._must(library.nvmlInit_v2(), "nvmlInit")
-            self._library = library
-            self._find(identity(device))
-        except (OSError, AttributeError, RuntimeError) as error:
-            self.reason = f"NVML is not available ({error})"
-            self.close()
+            library = (load or ctypes.CDLL)(LIBRARY)
+            _must(library.nvmlInit_v2(), "nvmlInit")
+        except (OSError, AttributeError) as error:
+            raise Unavailable(f"NVML is not available ({error})") from None
+        self._library = library
+        self._open = True
 
-    @property
-    def available(self) -> bool:
-        return self._library is not None
-
-    def __enter__(self) -> Sampler:
+    def __enter__(self) -> Library:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
-        if self._library is not None:
+        if self._open:
+            self._open = False
             self._library.nvmlShutdown()
-            self._library = None
 
-    @staticmethod
-    def _must(code: int, what: str) -> None:
-        if code:
-            raise RuntimeError(f"{what} answered {code}")
+    def handle(self, function: str, key: Any) -> Any:
+        """The handle that `nvmlDeviceGetHandleBy…` gives for `key`. Raises `Unavailable`."""
+        found = ctypes.c_void_p()
+        try:
+            _must(getattr(self._library, function)(key, ctypes.byref(found)), function)
+        except AttributeError:
+            raise Unavailable(f"the driver's NVML has no {function}") from None
+        return found
 
-    def _find(self, identity: str | int) -> None:
-        handle = ctypes.byref(self._handle)
-        if isinstance(identity, int):
-            self._must(self._library.nvmlDeviceGetHandleByIndex_v2(ctypes.c_uint(identity), handle), "nvmlDeviceGetHandleByIndex")
-        else:
-            self._must(self._library.nvmlDeviceGetHandleByUUID(identity.encode(), handle), "nvmlDeviceGetHandleByUUID")
-
-    def _ask(self, function: str, kind: Any, *arguments: Any, after: tuple[Any, ...] = ()) -> Any:
+    def ask(self, handle: Any, function: str, kind: Any, *arguments: Any, after: Sequence[Any] = ()) -> Any:
         """The value that `function(handle, *arguments, &value, *after)` fills in, or `None` if it refuses."""
-        if self._library is None:
+        if not self._open:
             return None
         value = kind()
         try:
-            code = getattr(self._library, function)(self._handle, *arguments, ctypes.byref(value), *after)
+            code = getattr(self._library, function)(handle, *arguments, ctypes.byref(value), *after)
         except AttributeError:
             return None
         return None if code else value
 
-    def _number(self, function: str, *arguments: Any, kind: Any = ctypes.c_uint) -> int | None:
-        value = self._ask(function, kind, *arguments)
-        return None if value is None or value.value == NOT_AVAILABLE else value.value
-
-    def sample(self) -> dict[str, Any]:
-        """`sm_mhz`, `memory_mhz`, `power_watts`, `temperature_c`, `throttle` (words) now; `None` where unknown."""
-        power = self._number("nvmlDeviceGetPowerUsage")
-        bits = self._number("nvmlDeviceGetCurrentClocksEventReasons", kind=ctypes.c_ulonglong)
-        if bits is None:
-            bits = self._number("nvmlDeviceGetCurrentClocksThrottleReasons", kind=ctypes.c_ulonglong)
-        return {
-            "sm_mhz": self._number("nvmlDeviceGetClockInfo", ctypes.c_uint(SM_CLOCK)),
-            "memory_mhz": self._number("nvmlDeviceGetClockInfo", ctypes.c_uint(MEMORY_CLOCK)),
-            "power_watts": None if power is None else power / 1000,
-            "temperature_c": self._number("nvmlDeviceGetTemperature", ctypes.c_uint(GPU_TEMPERATURE)),
-            "throttle": None if bits is None else decode_throttle(bits),
-        }
-
-    def describe(self) -> dict[str, Any]:
-        """`driver`, `power_limit_watts`, `default_power_limit_watts`, `ecc`; `None` where unknown."""
-        limit = self._number("nvmlDeviceGetEnforcedPowerLimit")
-        default = self._number("nvmlDeviceGetPowerManagementDefaultLimit")
-        pending = ctypes.c_uint()
-        ecc = self._ask("nvmlDeviceGetEccMode", ctypes.c_uint, after=(ctypes.byref(pending),))
-        return {
-            "driver": self._driver(),
-            "power_limit_watts": None if limit is None else limit / 1000,
-            "default_power_limit_watts": None if default is None else default / 1000,
-            "ecc": None if ecc is None else bool(ecc.value),
-        }
-
-    def _driver(self) -> str | None:
-        """The driver's version; a question to the library, not to one GPU."""
-        if self._library is None:
+    def text(self, handle: Any, function: str) -> str | None:
+        """What `function(handle, buffer, size)` writes."""
+        if not self._open:
             return None
-        text = ctypes.create_string_buffer(96)
-        return text.value.decode() if self._library.nvmlSystemGetDriverVersion(text, ctypes.c_uint(96)) == 0 else None
-
-    def compute_processes(self) -> list[int] | None:
-        """Process numbers that hold a compute context on this GPU, as the driver names them."""
-        if self._library is None:
-            return None
-        count = ctypes.c_uint(256)
-        found = (_Process * count.value)()
+        text = ctypes.create_string_buffer(128)
         try:
-            code = self._library.nvmlDeviceGetComputeRunningProcesses_v3(self._handle, ctypes.byref(count), found)
+            code = getattr(self._library, function)(*([] if handle is None else [handle]), text, ctypes.c_uint(128))
         except AttributeError:
             return None
-        return None if code else [entry.pid for entry in found[: count.value]]
+        return None if code else text.value.decode("utf-8", errors="replace")
 
+    def driver(self) -> str | None:
+        """The driver's version; a question to the library, not to one GPU."""
+        return self.text(None, "nvmlSystemGetDriverVersion")
 
-def others(reported: Iterable[int], own: Iterable[int]) -> int:
-    """How many of the reported processes are not ours.
+    def cuda_version(self) -> str | None:
+        """The newest CUDA that the driver can run, as `13.0`."""
+        value = ctypes.c_int()
+        try:
+            code = self._library.nvmlSystemGetCudaDriverVersion_v2(ctypes.byref(value))
+        except AttributeError:
+            return None
+        return None if code or not value.value else f"{value.value // 1000}.{value.value % 1000 // 10}"
 
-    Inside a container the driver may report numbers of the host, of which we know none. If it
-    knows none of ours by name, as many of the reported ones are taken to be ours as we have.
-    """
-    reported, own = set(reported), set(own)
-    if reported & own:
-        return len(reported - own)
-    return max(0, len(reported) - len(own))
-
-
-def other_processes(own_pids: Iterable[int], device: str = "cuda") -> int | None:
-    """Compute processes on the GPU beside ours, or `None` where NVML does not tell.
-
-    own_pids: our processes that hold a CUDA context now; those that hold none must not be named.
-    """
-    with Sampler(device) as sampler:
-        reported = sampler.compute_processes()
-    return None if reported is None else others(reported, own_pids)
-
-
-def identity(device: str) -> str | int:
-    """How NVML can find a torch device: a UUID, or an index.
-
-    `CUDA_VISIBLE_DEVICES` renumbers torch's devices and NVML ignores it. Once torch has started
-    CUDA its own UUID is asked; before that the variable is read, so that nothing starts CUDA here.
-    """
-    ordinal = int(str(device).split(":")[1]) if ":" in str(device) else None
-    uuid = _torch_uuid(ordinal)
-    if uuid:
-        return uuid
-    visible = [name.strip() for name in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if name.strip()]
-    ordinal = ordinal or 0
-    name = visible[ordinal] if ordinal < len(visible) else str(ordinal)
-    return int(name) if name.isdecimal() else name
-
-
-def _torch_uuid(ordinal: int | None) -> str | None:
-    torch = sys.modules.get("torch")
-    if torch is None or not torch.cuda.is_initialized() or torch.version.hip:
+    def processes(self, handle: Any, kind: str = "Compute") -> list[int] | None:
+        """Numbers of the processes that hold a context of this kind (`Compute`, `Graphics`), as the driver names them."""
+        for version in ("_v3", "_v2"):
+            for size in (256, 16384):
+                count, found = ctypes.c_uint(size), (_Process * size)()
+                if not self._open:
+                    return None
+                try:
+                    code = getattr(self._library, f"nvmlDeviceGet{kind}RunningProcesses{version}")(handle, ctypes.byref(count), found)
+                except AttributeError:
+                    break
+                if code == 0:
+                    return [entry.pid for entry in found[: count.value]]
+                if code != INSUFFICIENT_SIZE:
+                    return None
         return None
-    properties = torch.cuda.get_device_properties(torch.cuda.current_device() if ordinal is None else ordinal)
-    uuid = str(getattr(properties, "uuid", ""))
-    return uuid if uuid.startswith(("GPU-", "MIG-")) or not uuid else f"GPU-{uuid}"
+
+    def memory(self, handle: Any) -> tuple[int, int] | None:
+        """Bytes of memory in all, and free."""
+        value = self.ask(handle, "nvmlDeviceGetMemoryInfo", _Memory)
+        return (value.total, value.free) if value and value.total else None
+
+    def busy_percent(self, handle: Any) -> int | None:
+        """Share of the last second in which a kernel was running."""
+        value = self.ask(handle, "nvmlDeviceGetUtilizationRates", _Utilization)
+        return None if value is None else value.gpu
+
+    def gpus(self) -> list[Gpu]:
+        """Every GPU that the driver knows, in its own order, which is not CUDA's."""
+        count = ctypes.c_uint()
+        if self._library.nvmlDeviceGetCount_v2(ctypes.byref(count)):
+            return []
+        found = []
+        for index in range(count.value):
+            try:
+                found.append(self._gpu(index, self.handle("nvmlDeviceGetHandleByIndex_v2", ctypes.c_uint(index))))
+            except Unavailable:
+                continue  # it may not be looked at from here
+        return found
+
+    def _gpu(self, index: int, handle: Any) -> Gpu:
+        mode, memory, processes = self.ask(handle, "nvmlDeviceGetComputeMode", ctypes.c_uint), self.memory(handle), self.processes(handle)
+        pending = ctypes.c_uint()
+        mig = self.ask(handle, "nvmlDeviceGetMigMode", ctypes.c_uint, after=(ctypes.byref(pending),))
+        return Gpu(index, self.text(handle, "nvmlDeviceGetName"), self.text(handle, "nvmlDeviceGetUUID"),
+                   None if mode is None else COMPUTE_MODES.get(mode.value), None if mig is None else bool(mig.value),
+                   None if processes is None else len(processes), *(memory or (None, None)))
+
+
+def _must(code: int, what: str) -> None:
+    if code:
+        raise Unavailable(f"NVML is not available ({what} answered {code}{': ' + _WORDS[code] if code in _WORDS else ''})", code)

@@ -36,3 +36,11 @@ def synchronize(device: str) -> None:
 
     if is_gpu(device):
         torch.cuda.synchronize(device)
+
+
+def start(device: str) -> None:
+    """Starts CUDA in this process; nothing to start on a CPU."""
+    import torch
+
+    if is_gpu(device):
+        torch.cuda.init()

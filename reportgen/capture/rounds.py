@@ -15,9 +15,10 @@ import variants as variant_room
 from variants import Variant
 
 from ..run.workload import Workload
-from . import inputs, nvml, timing
+from . import inputs, neighbours, operands, timing
 from .processes import Report
 from .refusal import listening
+from .sampler import Sampler
 
 SEED = 20261130
 LAYERS = (1, 24)
@@ -78,6 +79,7 @@ def measure(report: Report, plan: Plan) -> dict[str, Any]:
     Returns:
         `samples` (variant → quantity → seconds: the median of this process), `failures` (variant →
         status and reason), `notes` (variant → timer, note, forwards, settled), `chains`, `clocks`,
+        `neighbours` (see `neighbours.inside`), `pinned` (the launching thread stayed on one processor),
         `first_order` (the order of the first calls), `warmed` and `input_sets`.
 
     Raises:
@@ -86,7 +88,8 @@ def measure(report: Report, plan: Plan) -> dict[str, Any]:
     import torch
 
     limit_threads(plan.most_threads)
-    with torch.no_grad(), nvml.Sampler(plan.device) as sampler:
+    operands.start(plan.device)  # only then does CUDA say which GPU is meant, and NVML is asked for that one
+    with torch.no_grad(), Sampler(plan.device) as sampler:
         return _Process(report, plan, sampler).run()
 
 
@@ -109,6 +112,8 @@ class _Process:
         self.clocks: list[dict[str, Any]] = []
         self.rounds_done = 0
         self.phases: dict[str, float] = {}
+        self.processors = neighbours.Processors()
+        self.pinned = False
         self.began = self.lap = time.perf_counter()
 
     def _lap(self, phase: str) -> None:
@@ -130,7 +135,7 @@ class _Process:
         self._lap("libraries and inputs")
         first = first_order(self._alive(), plan.process)
         self._each("first call", first, self._first_calls)
-        with _undisturbed(plan.device):
+        with _undisturbed(plan.device) as self.pinned:
             self._each("preparing", self._turn(1), lambda variant: self._prepare(variant, sets))
             self._each("warming up", self._turn(2), self._settle)
             values = self._rounds()
@@ -147,6 +152,8 @@ class _Process:
             "phases": self.phases,
             "clocks": self.clocks,
             "clocks_reason": self.sampler.reason,
+            "neighbours": neighbours.inside(self.sampler, self.processors),
+            "pinned": self.pinned,
             "first_order": first,
             "warmed": warmed,
             "input_sets": sets,
@@ -280,22 +287,37 @@ def _status(variant: Variant, heard: Any) -> str:
 
 
 @contextmanager
-def _undisturbed(device: str) -> Iterator[None]:
-    """No garbage collection; on a GPU the launching thread stays on its processor.
+def _undisturbed(device: str) -> Iterator[bool]:
+    """No garbage collection; on a GPU the launching thread stays on its processor. Gives whether it does.
 
-    Not on a CPU: torch's worker threads would inherit the pin and share one processor.
+    Not on a CPU: torch's worker threads would inherit the pin and share one processor. Where the system
+    refuses the pin, the thread goes on without.
     """
-    pin = device != "cpu" and hasattr(os, "sched_setaffinity")
-    allowed = os.sched_getaffinity(0) if pin else set()
     gc.disable()
+    allowed = _pin() if operands.is_gpu(device) else None
     try:
-        if pin:
-            os.sched_setaffinity(0, {_processor(allowed)})
-        yield
+        yield allowed is not None
     finally:
         gc.enable()
-        if pin:
-            os.sched_setaffinity(0, allowed)
+        if allowed is not None:
+            _allow(allowed)
+
+
+def _pin() -> set[int] | None:
+    """Keeps this thread on one processor; returns those that it might use before, or `None` where the system refuses."""
+    try:
+        allowed = os.sched_getaffinity(0)
+    except (OSError, AttributeError):
+        return None
+    return allowed if allowed and _allow({_processor(allowed)}) else None
+
+
+def _allow(processors: set[int]) -> bool:
+    try:
+        os.sched_setaffinity(0, processors)
+    except (OSError, AttributeError):
+        return False
+    return True
 
 
 def _processor(allowed: set[int]) -> int:

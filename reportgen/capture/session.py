@@ -6,7 +6,7 @@ import time
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
-from typing import Any, Iterator, Mapping
+from typing import Any, Iterator, Mapping, Sequence
 
 import variants as variant_room
 
@@ -14,7 +14,8 @@ from .. import __version__
 from ..errors import CaptureFailed, DeviceUnavailable
 from ..numbers.statistics import PROCESSES
 from ..run.workload import Workload, altered
-from . import assemble, evidence, limits, operands, processes, refusal, rounds
+from . import assemble, cause_words, causes, evidence, limits, neighbours, operands, processes, refusal, rounds
+from .causes import Notice
 from .processes import ChildFailed
 from .progress import Progress, Silent
 
@@ -75,18 +76,22 @@ class _Capture:
     def run(self) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
         began, started = time.perf_counter(), datetime.now(timezone.utc)
         survey = self._survey()
+        self.watch = neighbours.Watch(survey["identity"])
+        self.watch.look("begin")
         self._announce(survey["device"])
         self._say_what(survey)
         plan = self._plan(survey)
         self._time(plan)
         compiled = self._evidence(survey, plan)
         counted, uncounted = self._count(survey, plan)
+        self.watch.look("end")
         self.phases["whole"] = time.perf_counter() - began
         data = {
             **assemble.document(survey, self.request.label, started.strftime("%Y-%m-%dT%H:%M:%SZ"), __version__),
             "protocol": assemble.protocol(plan, self.timed, processes.start_method()),
             "ceilings": self._value("ceilings", None),
-            "clocks": assemble.clocks(self.timed, survey["other_processes"]),
+            "clocks": assemble.clocks(self.timed, self.watch),
+            "noticed": assemble.noticed(survey["notices"]),
             "probes": self._probes(),
             "variants": self._entries(survey["device"], compiled),
             "phases": {name: round(seconds, 3) for name, seconds in self.phases.items()},
@@ -133,11 +138,9 @@ class _Capture:
             try:
                 found = processes.run(evidence.survey, (self.request.device, self.request.workload), at=self.progress.at)
             except ChildFailed as failure:
-                if "No module named 'torch'" in failure.reason:
-                    raise DeviceUnavailable("this Python has no torch", cure="activate the environment that has it, or let `make report` create one") from None
-                raise CaptureFailed(f"the device could not be looked at ({failure.reason})", cure="see whether `python -c 'import torch; torch.zeros(1)'` works") from None
-        if "missing" in found:
-            raise DeviceUnavailable(found["missing"], cure="choose DEVICE=cpu, or use a torch built for this GPU")
+                raise CaptureFailed(f"the device could not be looked at ({failure.reason})", cure="`make doctor` says what it finds") from None
+        if "device" not in found:
+            raise _unavailable(found["notices"])
         found["workload"] = altered(found["workload"], self.request.sizes)
         return found
 
@@ -145,6 +148,9 @@ class _Capture:
         """Shows the device and the workload that were settled on; see `limits.memory` for what is refused."""
         workload = survey["workload"]
         self.progress.note(f"{survey['environment']['device']['name']}: workload {workload.name}, {workload.describe()}")
+        for notice in survey["notices"]:
+            if notice.cause not in causes.ABOUT_COUNTERS:  # the counters' own stage says what becomes of them
+                self.progress.note(f"note: {cause_words.sentence(notice)}\n  what to do: {cause_words.cure(notice)}")
         skipped = self._skipped(survey["device"])
         warning = limits.memory(survey["environment"]["device"], workload, [variant for variant in self.variants if variant.id not in skipped])
         if warning:
@@ -181,6 +187,7 @@ class _Capture:
         for number in range(self.request.processes if plan.variants else 0):
             with self._stage("timing", f"timing, process {number + 1} of {self.request.processes}"):
                 self.timed.processes.append(self._one_process(replace(plan, process=number)))
+                self.watch.look(f"process {number + 1}", self.timed.processes[-1]["neighbours"])
 
     def _one_process(self, plan: rounds.Plan) -> dict[str, Any]:
         while True:
@@ -190,7 +197,7 @@ class _Capture:
             except ChildFailed as failure:
                 if failure.subject not in alive:
                     raise CaptureFailed(f"a timing process failed before any variant ran: {failure.reason}",
-                                        cure="look at the device (`nvidia-smi`); the former run is untouched") from None
+                                        cure="`make doctor` says what it finds; the former run is untouched") from None
                 self.timed.failures[failure.subject] = {"status": "failed", "reason": f"{failure.reason} (while: {failure.phase})"}
                 continue
             self.timed.failures.update(result["failures"])
@@ -259,6 +266,13 @@ class _Capture:
                 return processes.run(evidence.count, (ran, survey["device"], survey["workload"], self.request.counters), at=self.progress.at)
             except ChildFailed as failure:
                 return None, f"taking them failed: {failure.reason}"
+
+
+def _unavailable(notices: Sequence[Notice]) -> DeviceUnavailable:
+    """The reason why the device cannot be used, with its cure."""
+    grave = next(notice for notice in notices if notice.effect is causes.Effect.NOTHING_MEASURED or notice.cause in causes.NO_DEVICE)
+    elsewhere = "" if grave.effect is causes.Effect.NOTHING_MEASURED else "; DEVICE=cpu profiles the processor instead"
+    return DeviceUnavailable(cause_words.sentence(grave), cure=f"{cause_words.cure(grave)}{elsewhere}")
 
 
 def _refuse_if_nothing_ran(variants: dict[str, Any]) -> None:

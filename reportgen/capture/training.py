@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from collections import Counter
 from statistics import median
-from typing import Any, Callable
+from typing import Any, Callable, Sequence
 
 from ..run.workload import Workload
+from ..saying.units import listed
 from ..trace.kineto import KINDS, queues_work
 from . import memory, operands
 from .refusal import listening
@@ -28,8 +29,10 @@ def measure(variant: Any, device: str, workload: Workload) -> dict[str, Any]:
     """
     with listening() as heard:
         step = _step(variant, device, workload)
-        step()
+        broken = not_finite(step())
         operands.synchronize(device)
+        if broken:
+            return refused("failed", broken)
         block = _block_length(device, step)
         gpu = _gpu_times(device, step, block) if operands.is_gpu(device) else None
         result = {
@@ -64,6 +67,14 @@ def _step(variant: Any, device: str, workload: Workload) -> Callable[[], Any]:
             return torch.autograd.grad(variant.forward(q, k, v, mask), (q, k, v), upstream)
 
     return step
+
+
+def not_finite(gradients: Sequence[Any]) -> str | None:
+    """`the gradient of q and v is not finite`, or `None` where all three are: a time for NaN is a time for nothing."""
+    import torch
+
+    names = [name for name, gradient in zip("qkv", gradients) if not bool(torch.isfinite(gradient).all())]
+    return f"wrong result: the gradient of {listed(names)} is not finite" if names else None
 
 
 def _wall(device: str, step: Callable[[], Any], block: int) -> float:

@@ -101,7 +101,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def parser() -> argparse.ArgumentParser:
-    from . import reporting, reviewing, serving
+    from . import doctor, reporting, reviewing, serving
 
     root = _Parser(prog="python -m reportgen", description=DESCRIPTION, epilog=EPILOG,
                                    formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -130,6 +130,7 @@ def parser() -> argparse.ArgumentParser:
     facts.add_argument("--json", action="store_true", help="one JSON object for other tools, instead of the summary")
     facts.set_defaults(command=_facts)
 
+    doctor.register(commands)
     serving.register(commands)
     reporting.register(commands)
     reviewing.register(commands)

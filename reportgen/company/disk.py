@@ -64,7 +64,7 @@ def ready(needs: Sequence[Need], shown: Path | None = None) -> None:
     """
     for need in needs:
         try:
-            _try(need.folder)
+            try_folder(need.folder)
         except OSError as error:
             problem, cure = explain(error)
             place = need.folder.relative_to(shown) if shown and need.folder.is_relative_to(shown) else need.folder
@@ -81,7 +81,8 @@ def ready(needs: Sequence[Need], shown: Path | None = None) -> None:
                               where=str(place.relative_to(shown) if shown and place.is_relative_to(shown) else place), cure=f"{_ROOM}{shared[0].otherwise}")
 
 
-def _try(folder: Path) -> None:
+def try_folder(folder: Path) -> None:
+    """Writes a small file into `folder`, which is made if need be, and removes it. Raises `OSError`."""
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / f".probe-{os.getpid()}"
     try:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from .ranges import Celsius, Few, Megahertz, Number, Seconds, Watts
+from .ranges import Amount, Celsius, Count, Few, Megahertz, Number, Seconds, Share, Watts
 from .workload import Workload
 
 
@@ -56,7 +56,11 @@ class Protocol:
 
 @dataclass(frozen=True)
 class ClockSample:
-    """What NVML said right after a block of `variant`; MHz, W, °C; throttle: what held the clocks back, in words."""
+    """What NVML said right after a block of `variant`; MHz, W, °C; `None` is unknown, also of the throttling.
+
+    power_limit_watts: the limit enforced at that moment
+    throttle: what held the clocks back, in words; empty where nothing did
+    """
 
     variant: str | None = None
     sm_mhz: Megahertz | None = None
@@ -64,18 +68,50 @@ class ClockSample:
     power_watts: Watts | None = None
     temperature_c: Celsius | None = None
     throttle: tuple[str, ...] | None = None
+    power_limit_watts: Watts | None = None
+
+
+@dataclass(frozen=True)
+class Look:
+    """Who else was at work; `None` where nobody tells.
+
+    when: `begin`, `process 3` (while it ran and right after it), `end`
+    processes, graphics_processes: processes of others with a compute or a graphics context on the GPU
+    gpu_busy_percent: share of the last second in which the GPU was computing, though nobody of the run was
+    gpu_memory_used_bytes: memory in use, while nobody of the run held any
+    load: processes that wanted to run in the last minute, on average
+    others_cpu_share: share of all processors that other processes took while this one ran
+    """
+
+    when: str
+    processes: Few | None = None
+    graphics_processes: Few | None = None
+    gpu_busy_percent: Amount | None = None
+    gpu_memory_used_bytes: Count | None = None
+    load: Amount | None = None
+    others_cpu_share: Share | None = None
 
 
 @dataclass(frozen=True)
 class Clocks:
     """available: NVML answered; reason: why it did not
-    other_processes: compute processes on the GPU beside the run's own, `None` where nobody tells
+    other_processes: the most compute processes on the GPU beside the run's own in any look, `None` where nobody tells
+    looks: who else was at work, from the run's begin to its end; empty where it was not recorded
     """
 
     available: bool = False
     reason: str | None = None
     samples: tuple[ClockSample, ...] = field(default=())
     other_processes: Few | None = None
+    looks: tuple[Look, ...] = field(default=())
+
+
+@dataclass(frozen=True)
+class Noticed:
+    """What kept a run from being whole before it began. cause: a word for programs (see `capture.causes`); said: the sentence for a person."""
+
+    cause: str
+    said: str = ""
 
 
 def recorded(part: Host | Protocol) -> dict[str, Any]:

@@ -7,7 +7,8 @@ get two places: the one that is recorded keeps the plain one, and `distinct` nam
 from __future__ import annotations
 
 import re
-from typing import Any, Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 LONGEST = 64
 STOCK_MEMORY_GIB = {

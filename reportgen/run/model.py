@@ -9,7 +9,7 @@ from typing import Annotated, Literal, get_args
 
 from ..numbers import quantities
 from . import names
-from .conditions import Clocks, Host, Protocol
+from .conditions import Clocks, Host, Noticed, Protocol
 from .counters import Counters
 from .probes import Probes
 from .ranges import Amount, Capability, Count, Extent, Few, Known, Line, Rate, Seconds, Setting, Size, Times, Watts
@@ -139,6 +139,7 @@ class Run:
     ceilings: `None` where they were not measured
     counters: hardware counters per variant, or `None`; `counters_reason` says why there are none
     phases: seconds that each phase of the capture took
+    noticed: what kept the run from being whole before it began; empty as well where it was not recorded
     """
 
     path: Path
@@ -158,6 +159,7 @@ class Run:
     phases: Mapping[str, Seconds] = field(default_factory=dict)
     counters: Counters | None = None
     counters_reason: str | None = None
+    noticed: tuple[Noticed, ...] = ()
 
     @property
     def older(self) -> bool:

@@ -7,8 +7,8 @@ where a run is saved, loaded and placed, and whatever is written is checked once
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Mapping
 
 from ..errors import RunInvalid
 

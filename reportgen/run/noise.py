@@ -35,7 +35,8 @@ QUANTITIES = {name: quantities.heading(quantities.QUANTITIES[name].label) for na
 SAME = ("torch", "cuda", "hip", "cudnn", "cublas", "triton", "driver")
 """The software whose versions decide which kernels run; python and the system are shown only."""
 _NONE = Estimate((0.0,))
-CPU_ONLY = ("torch_threads", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+CPU_ONLY = ("torch_threads", "OMP_", "GOMP_", "KMP_", "MKL_", "ONEDNN_", "DNNL_", "OPENBLAS_", "VECLIB_")
+"""How the names of switches begin that say nothing about a GPU."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ def other_settings(old: Mapping[str, Any], new: Mapping[str, Any], kind: str) ->
     before, after = switches(old), switches(new)
     known = (old.keys() & new.keys()) | (old.get("environment") or {}).keys() | (new.get("environment") or {}).keys()
     ignored = () if kind == "cpu" else CPU_ONLY
-    return sorted(name for name in known - {"environment", *ignored} if before.get(name) != after.get(name))
+    return sorted(name for name in known - {"environment"} if not name.startswith(ignored) and before.get(name) != after.get(name))
 
 
 def fits(noise: Noise, run: Any) -> bool:

@@ -13,10 +13,11 @@ import os
 import re
 import sys
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any
 
 FREE_TEXT = frozenset({"reason", "timer_note", "note", "message", "counters_reason", "warning", "said"})
 """Fields of `run.json` that hold a sentence, at any depth."""
@@ -152,6 +153,12 @@ def _address(found: re.Match[str]) -> str:
 def content(data: Any, machine: Machine | None = None) -> Any:
     """The content of `run.json` without what identifies a machine; keys, names and structure unchanged."""
     return _walk(data, machine or Machine.here(), None)
+
+
+def sentences(value: Any, machine: Machine | None = None) -> Any:
+    """A structure whose every text is free, for an answer that somebody may show around."""
+    machine = machine or Machine.here()
+    return _walk(value, machine, machine.text)
 
 
 def _walk(value: Any, machine: Machine, how: Callable[[str], str] | None) -> Any:

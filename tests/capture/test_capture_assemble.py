@@ -5,9 +5,13 @@ from __future__ import annotations
 import gc
 import weakref
 
+import pytest
+
 import variants
-from reportgen.capture import assemble
+from reportgen.capture import assemble, neighbours, rounds, training
+from reportgen.capture.causes import Cause, Notice
 from reportgen.capture.refusal import listening
+from reportgen.run.workload import ARTICLE
 
 NAIVE = variants.load(("naive",))[0]
 
@@ -73,8 +77,35 @@ def test_chains_that_one_process_lacks_are_not_reported_at_all():
 
 
 def test_without_clock_samples_the_reason_is_kept():
-    found = assemble.clocks(assemble.Timed([process()]), other_processes=None)
-    assert found == {"available": False, "reason": "no driver", "samples": [], "other_processes": None}
+    found = assemble.clocks(assemble.Timed([process()]), neighbours.Watch(None))
+    assert found == {"available": False, "reason": "no driver", "samples": [], "other_processes": None, "looks": []}
+
+
+def test_a_sample_that_tells_only_what_held_the_clocks_back_is_kept():
+    sample = {"variant": "naive", "sm_mhz": None, "throttle": ["software power cap"]}
+    found = assemble.clocks(assemble.Timed([process(clocks=[sample])]), neighbours.Watch(None))
+    assert (found["available"], found["samples"]) == (True, [sample])
+
+
+@pytest.mark.parametrize(("pinned", "recorded"), [((True, True), True), ((True, False), False), ((), False)])
+def test_the_launching_thread_counts_as_pinned_if_it_was_in_each_process(pinned, recorded):
+    plan = rounds.Plan("cuda", ARTICLE, ("naive",), process=0, rounds=1, settle_seconds=0.1)
+    notes = {"naive": {"timer": "cuda-graph", "note": None, "forwards": {"gpu_time": 20, "wall_time": 20, "host_time": 10}, "settled": True}}
+    timed = assemble.Timed([{**process(), "notes": notes, "pinned": one, "input_sets": 4, "warmed": [], "threads": 1, "rounds": 1, "first_order": []} for one in pinned])
+    assert assemble.protocol(plan, timed, "spawn")["pinned"] is recorded
+
+
+def test_training_that_failed_has_no_kernels():
+    answers = {("training", "naive"): {"status": "ok", "value": training.refused("failed", "the gradient of q is not finite")},
+               ("training_kernels", "naive"): {"status": "ok", "value": 9}}
+    entry = assemble.variant_entry(NAIVE, assemble.Timed([process()]), {**right(), **answers}, None)
+    assert entry["training"] == {"status": "failed", "reason": "the gradient of q is not finite", "gpu_time": None, "wall_time": None, "kernels": None, "peak_memory_bytes": None}
+
+
+def test_what_was_noticed_is_recorded_as_a_cause_and_a_sentence():
+    """Counters have a reason of their own in the run."""
+    found = assemble.noticed((Notice(Cause.NO_GPU), Notice(Cause.COUNTER_TOOL)))
+    assert found == [{"cause": "no-gpu", "said": "there is no NVIDIA or AMD GPU with a driver here, so the CPU is what can be profiled"}]
 
 
 def test_a_failed_call_holds_no_memory():

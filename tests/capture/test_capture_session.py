@@ -143,10 +143,33 @@ def test_own_sizes_change_the_workload_of_the_device_that_is_there(tree, capture
     (tree / "sized.py").write_text(code, encoding="utf-8")
     done = subprocess.run([capture_python, "sized.py"], cwd=tree, capture_output=True, text=True, timeout=240, env={**os.environ, "CUDA_VISIBLE_DEVICES": ""})
     assert done.stdout.strip() == name, done.stderr
-    first = done.stderr.splitlines()
-    assert first[0] == "importing torch, looking at the device"
-    assert f": workload {name}, batch " in first[1]
-    assert first[2].startswith("timing, process 1 of 1 (about ") and "hardware counters" not in done.stderr
+    lines = done.stderr.splitlines()
+    assert lines[0] == "importing torch, looking at the device"
+    assert f": workload {name}, batch " in lines[1]
+    assert any(line.startswith("timing, process 1 of 1 (about ") for line in lines) and "hardware counters" not in done.stderr
+
+
+def test_a_cpu_that_is_taken_by_default_says_why_there_is_no_gpu(tree, capture_python):
+    """Also in the run: the cause and the sentence."""
+    code = ("import sys\nfrom reportgen.capture.progress import Progress\nfrom reportgen.capture.session import CaptureRequest, capture\n"
+            "from reportgen.run.workload import Workload\n"
+            "if __name__ == '__main__':\n"
+            "    data, _ = capture(CaptureRequest(None, Workload('tiny', 1, 2, 32, 16), processes=1, variants=('naive',), quick=True), Progress())\n"
+            "    print(data['noticed'][0]['cause'])\n")
+    (tree / "default.py").write_text(code, encoding="utf-8")
+    done = subprocess.run([capture_python, "default.py"], cwd=tree, capture_output=True, text=True, timeout=240, env={**os.environ, "CUDA_VISIBLE_DEVICES": ""})
+    assert done.stdout.strip() in ("no-gpu", "torch-without-cuda", "hidden"), done.stderr
+    notes = [number for number, line in enumerate(done.stderr.splitlines()) if line.startswith("note: ")]
+    assert notes and done.stderr.splitlines()[notes[0] + 1].startswith("  what to do: ")
+
+
+def test_who_else_was_at_work_is_recorded_from_begin_to_end(recorded):
+    """On a CPU that is the load, and what other processes took of the processors while each timing process ran."""
+    assert [look.when for look in recorded.clocks.looks] == ["begin", "process 1", "process 2", "end"]
+    assert all(look.load is not None and look.processes is None for look in recorded.clocks.looks)
+    assert all(look.others_cpu_share is None or 0 <= look.others_cpu_share <= 1 for look in recorded.clocks.looks)
+    assert recorded.clocks.other_processes is None
+    assert recorded.protocol.pinned is False
 
 
 def test_ctrl_c_leaves_the_former_run_and_no_process(tree, recorded, capture_python):
@@ -193,5 +216,6 @@ def test_a_device_that_is_not_there_is_refused_with_a_cure(tree, capture_python)
     (tree / "refused.py").write_text(code, encoding="utf-8")
     done = subprocess.run([capture_python, "refused.py"], cwd=tree, capture_output=True, text=True, timeout=240,
                           env={**os.environ, "CUDA_VISIBLE_DEVICES": ""})
-    assert json.dumps(done.stdout).startswith('"torch ')
-    assert "what to do: choose DEVICE=cpu" in done.stdout
+    problem, cure = done.stdout.strip().splitlines()
+    assert cure.startswith("  what to do: ") and cure.endswith("; DEVICE=cpu profiles the processor instead")
+    assert re.search("GPU|torch", problem)

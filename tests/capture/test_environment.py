@@ -1,11 +1,11 @@
-"""The machine as a run records it, NVML's answers, and the ceilings."""
+"""The machine as a run records it, and the ceilings."""
 
 from __future__ import annotations
 
-import ctypes
 import getpass
 import json
 import socket
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,11 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from reportgen.capture import ceilings, environment, libraries, nvml  # noqa: E402
+from fake_nvml import FakeGpu, FakeNvml  # noqa: E402
+from fake_torch import fake_torch  # noqa: E402
+
+from reportgen.capture import ceilings, environment, libraries, switches  # noqa: E402
+from reportgen.capture.sampler import Identity, Sampler  # noqa: E402
 from reportgen.run import Ceilings, DeviceRecord  # noqa: E402
 from reportgen.run.workload import PRESETS  # noqa: E402
 
@@ -53,12 +57,12 @@ class TestDescribe:
         before = torch.get_float32_matmul_precision()
         try:
             torch.set_float32_matmul_precision("high")
-            told = environment.settings("cpu")
+            told = switches.settings("cpu")
         finally:
             torch.set_float32_matmul_precision(before)
         assert told["float32_matmul_precision"] == "high"
         assert told["environment"]["CUDA_LAUNCH_BLOCKING"] == "1"
-        assert environment.settings("cpu")["float32_matmul_precision"] == before
+        assert switches.settings("cpu")["float32_matmul_precision"] == before
 
     def test_the_largest_cache_of_the_first_processor_counts(self, tmp_path: Path) -> None:
         for index, size in enumerate(("48K", "2048K", "105M", "odd")):
@@ -72,117 +76,40 @@ class TestDescribe:
         assert libraries.cudnn_version(number) == text
 
 
-class FakeNvml:
-    """Answers like the driver's library; `refuses` names functions that return an error, `lacks` those it has not."""
+class TestGpu:
+    """A GPU's record from what torch and NVML say of it."""
 
-    VALUES = {"nvmlDeviceGetPowerUsage": 412_500, "nvmlDeviceGetClockInfo": 1980, "nvmlDeviceGetTemperature": 47,
-              "nvmlDeviceGetCurrentClocksEventReasons": 0x4, "nvmlDeviceGetCurrentClocksThrottleReasons": 0x8,
-              "nvmlDeviceGetEnforcedPowerLimit": 600_000, "nvmlDeviceGetPowerManagementDefaultLimit": 700_000}  # fmt: skip
+    def described(self, monkeypatch: pytest.MonkeyPatch, gpu: FakeGpu | None = None, **options: Any) -> dict[str, Any]:
+        monkeypatch.setitem(sys.modules, "torch", fake_torch(count=1, **options))
+        monkeypatch.setattr(switches, "settings", lambda device: {})
+        monkeypatch.setattr(environment, "Sampler", lambda device: Sampler(device, Identity(FakeGpu().uuid), load=lambda name: FakeNvml(gpu or FakeGpu())))
+        return environment.describe("cuda")
 
-    def __init__(self, refuses: tuple[str, ...] = (), lacks: tuple[str, ...] = (), pids: tuple[int, ...] = ()) -> None:
-        self.refuses, self.lacks, self.pids = refuses, lacks, pids
-        self.asked: list[Any] = []
-        self.shut = False
+    def test_everything_is_there_for_a_whole_gpu(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        found = self.described(monkeypatch)
+        assert found["device"] == {
+            "kind": "cuda", "name": "NVIDIA H200", "slug": "nvidia-h200-600w", "compute_capability": "9.0", "gfx": None, "sm_count": 132, "memory_bytes": 140 * GIB,
+            "power_limit_watts": 600.0, "default_power_limit_watts": 700.0, "l2_cache_bytes": 50 * 2**20, "mig_profile": None, "ecc": True}
+        assert (found["software"]["cudnn"], found["software"]["driver"]) == ("9.19.0", "580.159.04")
 
-    def __getattr__(self, function: str) -> Any:
-        if function in self.lacks:
-            raise AttributeError(function)
-        return lambda *arguments: self._answer(function, arguments)
+    def test_cudnn_that_refuses_costs_its_version_only(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        assert self.described(monkeypatch, cudnn="cuDNN version incompatibility")["software"]["cudnn"] is None
 
-    def _answer(self, function: str, arguments: tuple[Any, ...]) -> int:
-        if function in self.refuses:
-            return 3
-        if function == "nvmlShutdown":
-            self.shut = True
-        elif function.startswith("nvmlDeviceGetHandleBy"):
-            self.asked.append(getattr(arguments[0], "value", arguments[0]))
-        elif function == "nvmlDeviceGetComputeRunningProcesses_v3":
-            _, count, found = arguments
-            count._obj.value = len(self.pids)
-            for slot, pid in zip(found, self.pids):
-                slot.pid = pid
-        elif function == "nvmlDeviceGetEccMode":
-            current, pending = arguments[1:]
-            current._obj.value, pending._obj.value = 1, 0
-        elif function == "nvmlSystemGetDriverVersion":
-            arguments[0].value = b"580.159.04"
-        elif function in self.VALUES:
-            arguments[-1]._obj.value = self.VALUES[function]
-        return 0
+    def test_a_laptops_limit_is_not_recorded_since_it_moves(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        device = self.described(monkeypatch, name="NVIDIA GeForce RTX 4070 Laptop GPU", capability=(8, 9))["device"]
+        assert (device["slug"], device["power_limit_watts"]) == ("nvidia-geforce-rtx-4070-laptop-gpu", None)
 
-
-class TestNvml:
-    def test_a_sample_is_in_plain_units_and_words(self) -> None:
-        with nvml.Sampler("cuda", load=lambda name: FakeNvml()) as sampler:
-            assert sampler.sample() == {"sm_mhz": 1980, "memory_mhz": 1980, "power_watts": 412.5, "temperature_c": 47,
-                                        "throttle": ["software power cap"]}  # fmt: skip
-
-    def test_the_description_tells_limits_and_modes(self) -> None:
-        with nvml.Sampler("cuda", load=lambda name: FakeNvml()) as sampler:
-            assert sampler.describe() == {"driver": "580.159.04", "power_limit_watts": 600.0, "default_power_limit_watts": 700.0,
-                                          "ecc": True}  # fmt: skip
-
-    def test_an_older_driver_is_asked_by_the_older_name(self) -> None:
-        fake = FakeNvml(lacks=("nvmlDeviceGetCurrentClocksEventReasons",))
-        assert nvml.Sampler("cuda", load=lambda name: fake).sample()["throttle"] == ["hardware slowdown"]
-
-    def test_what_the_driver_refuses_is_none_and_the_rest_is_there(self) -> None:
-        fake = FakeNvml(refuses=("nvmlDeviceGetPowerUsage", "nvmlDeviceGetEccMode"))
-        sampler = nvml.Sampler("cuda", load=lambda name: fake)
-        assert sampler.sample()["power_watts"] is None and sampler.sample()["sm_mhz"] == 1980
-        assert sampler.describe()["ecc"] is None
-
-    def test_an_answer_that_means_not_available_is_none(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """NVML answers 0xFFFFFFFF in the place of a number that it does not have."""
-        monkeypatch.setitem(FakeNvml.VALUES, "nvmlDeviceGetClockInfo", 4_294_967_295)
-        sample = nvml.Sampler("cuda", load=lambda name: FakeNvml()).sample()
-        assert (sample["sm_mhz"], sample["memory_mhz"], sample["power_watts"]) == (None, None, 412.5)
-
-    @pytest.mark.parametrize("device", ["cuda", "cpu"])
-    def test_no_library_or_no_gpu_is_a_reason_and_every_answer_none(self, device: str) -> None:
-        def absent(name: str) -> Any:
-            raise OSError(f"{name}: cannot open shared object file")
-
-        sampler = nvml.Sampler(device, load=absent)
-        assert not sampler.available and ("NVML" in sampler.reason)
-        assert set(sampler.sample().values()) == {None}
-        assert sampler.compute_processes() is None
-
-    def test_closing_shuts_the_library_down_once_and_ends_the_answers(self) -> None:
-        fake = FakeNvml()
-        sampler = nvml.Sampler("cuda", load=lambda name: fake)
-        sampler.close()
-        sampler.close()
-        assert fake.shut and sampler.sample()["sm_mhz"] is None
-
-    @pytest.mark.parametrize(("visible", "device", "asked"), [
-        ("", "cuda", 0), ("", "cuda:2", 2), ("3,1", "cuda", 3), ("3,1", "cuda:1", 1), ("GPU-abc", "cuda:0", b"GPU-abc"),
+    @pytest.mark.parametrize(("name", "slug", "shown"), [
+        ("", "gpu-rocm-gfx942-132sm", "unnamed GPU (gfx942)"), ("AMD Radeon Graphics", "amd-radeon-graphics-gfx942-132sm", "AMD Radeon Graphics"),
+        ("..", "gpu-rocm-gfx942-132sm", ".."), ("AMD Instinct MI300X", "amd-instinct-mi300x", "AMD Instinct MI300X"),
     ])  # fmt: skip
-    def test_the_device_is_found_behind_cuda_visible_devices(
-        self, monkeypatch: pytest.MonkeyPatch, visible: str, device: str, asked: Any
-    ) -> None:
-        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
-        monkeypatch.setattr(nvml, "_torch_uuid", lambda ordinal: None)
-        fake = FakeNvml()
-        nvml.Sampler(device, load=lambda name: fake)
-        assert fake.asked == [asked]
+    def test_rocm_has_its_architecture_and_a_name_in_any_case(self, monkeypatch: pytest.MonkeyPatch, name: str, slug: str, shown: str) -> None:
+        device = self.described(monkeypatch, version="2.13.0+rocm6.4", cuda=None, hip="6.4", name=name, gfx="gfx942:sramecc+:xnack-")["device"]
+        assert (device["slug"], device["name"], device["gfx"], device["compute_capability"]) == (slug, shown, "gfx942", None)
 
-    @pytest.mark.parametrize(("bits", "words"), [
-        (0, []), (0x1, []), (0x5, ["software power cap"]), (0x60, ["software thermal slowdown", "hardware thermal slowdown"]),
-        (0x1000, ["unknown reason 0x1000"]),
-    ])  # fmt: skip
-    def test_throttle_reasons_are_words_and_idling_is_none(self, bits: int, words: list[str]) -> None:
-        assert nvml.decode_throttle(bits) == words
-
-    @pytest.mark.parametrize(("reported", "own", "others"), [
-        ([10], [10], 0), ([10, 99], [10], 1), ([], [10], 0), ([4711], [10], 0), ([4711, 4712], [10], 1), ([7, 8], [], 2),
-    ])  # fmt: skip
-    def test_neighbours_are_the_processes_that_are_not_ours(self, reported: list[int], own: list[int], others: int) -> None:
-        """4711 is a number of the host, seen from a container in which we are number 10."""
-        assert nvml.others(reported, own) == others
-
-    def test_the_process_list_is_read_from_the_library(self) -> None:
-        assert nvml.Sampler("cuda", load=lambda name: FakeNvml(pids=(10, 99))).compute_processes() == [10, 99]
+    def test_a_mig_instance_has_its_profile_and_no_power_of_its_own(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        device = self.described(monkeypatch, name="NVIDIA H200 MIG 1g.18gb")["device"]
+        assert (device["name"], device["slug"], device["mig_profile"], device["power_limit_watts"]) == ("NVIDIA H200", "nvidia-h200-mig-1g.18gb", "1g.18gb", None)
 
 
 class TestCeilings:
@@ -210,8 +137,3 @@ class TestCeilings:
     ], ids=["twenty caches", "at least half a GiB", "cache unknown", "a fifth of what is free"])  # fmt: skip
     def test_the_copy_outgrows_the_cache_and_fits_the_memory(self, cache: int | None, free: int, size: int) -> None:
         assert ceilings.copy_size(cache, free) == size
-
-
-def test_process_structure_has_the_size_of_the_drivers() -> None:
-    """`nvmlProcessInfo_t`: 4 bytes, padding, 8 bytes, 4 and 4 (nvml.h)."""
-    assert ctypes.sizeof(nvml._Process) == 24

@@ -109,6 +109,28 @@ class TestTraining:
         told = training.measure(stand_in(lambda q, k, v, mask: Slow.apply(q, k, v)), "cpu", TINY)
         assert min(told["wall_time"]) >= 0.02
 
+    @pytest.mark.parametrize(("spoilt", "reason"), [
+        ((1,), "wrong result: the gradient of k is not finite"), ((0, 1, 2), "wrong result: the gradient of q, k and v is not finite"),
+    ])  # fmt: skip
+    @pytest.mark.parametrize("value", [float("nan"), float("inf")])
+    def test_gradients_that_are_not_finite_are_no_training(self, spoilt: tuple[int, ...], reason: str, value: float) -> None:
+        """As cuDNN's backward pass has given them; a time for them would be a time for nothing."""
+
+        class Spoils(torch.autograd.Function):
+            @staticmethod
+            def forward(context: Any, q: Any, k: Any, v: Any) -> Any:
+                return q + k + v
+
+            @staticmethod
+            def backward(context: Any, gradient: Any) -> Any:
+                found = [gradient.clone() for _ in range(3)]
+                for number in spoilt:
+                    found[number][0, 0, 0, 0] = value
+                return tuple(found)
+
+        told = training.measure(stand_in(lambda q, k, v, mask: Spoils.apply(q, k, v)), "cpu", TINY)
+        assert told == {"status": "failed", "reason": reason, "gpu_time": None, "wall_time": None, "kernels": None, "peak_memory_bytes": None}
+
     @pytest.mark.parametrize(("message", "status"), [
         ("No available kernel. Aborting execution.", "unavailable"),
         ("No viable backend for scaled_dot_product_attention was found.", "unavailable"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from run_builder import record
 
 from reportgen import run as run_room
 from reportgen.commands import cli
@@ -13,7 +14,6 @@ from reportgen.pages import tree
 from reportgen.review import merge
 from reportgen.run import device_slug, names, slots
 from reportgen.run.layout import Layout
-from run_builder import record
 
 GIB = 2**30
 

@@ -8,10 +8,10 @@ import re
 from pathlib import Path
 
 import pytest
+from run_builder import data, record
 
 from reportgen import run as run_room
 from reportgen.run import scrub
-from run_builder import data, record
 
 RECORDED = Path(__file__).resolve().parents[1] / "data" / "run-schema-1" / "nvidia-h200" / "article"
 ADA = scrub.Machine(users=("ada.l", "lovelace"), hosts=("babbage-07",), folders=("/home/ada.l", "/srv/Jane Doe", "/tmp"))
