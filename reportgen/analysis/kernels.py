@@ -43,8 +43,13 @@ def in_tf32(kernel: ActivityFacts) -> bool:
 
     Its ceiling is another than that of 16-bit types, and is not measured.
     """
+    return tensor_cores(kernel) == "yes" and named_tf32(kernel)
+
+
+def named_tf32(kernel: ActivityFacts) -> bool:
+    """Whether the name says TF32, whatever was counted."""
     name = kernel.name.lower()
-    return tensor_cores(kernel) == "yes" and ("tf32" in name or "tensorop_s1688gemm_" in name)
+    return "tf32" in name or "tensorop_s1688gemm_" in name
 
 
 def uses_tf32(variant: VariantFacts) -> bool:

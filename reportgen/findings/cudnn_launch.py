@@ -77,7 +77,7 @@ ZERO_CASES: dict[str, Case] = {
         advice=(Advice("Read the field for this kernel as for any other; check it against the arithmetic once.", needs="sound"),)),
     "unknown-device": Case(
         "differs",
-        "The profiler shows {raw} for cuDNN's kernel, not 0 %, with {software}: its occupancy calculator does not know this compute capability.",
+        "The profiler shows no value for cuDNN's kernel, not 0 %, with {software}: its occupancy calculator does not know this compute capability.",
         caveats=(OTHER_SHAPE,),
         advice=(Advice("Work the occupancy out from registers, threads and shared memory, or use a newer torch whose profiler knows the "
                 "device.", needs="real"), Advice("Use a newer torch whose profiler knows the device.", needs="no_arithmetic"))),
@@ -90,7 +90,7 @@ def zero_rule(facts: RunFacts) -> Decision:
     if kernel is None or kernel.profiler_occupancy is None:
         return decide("no-field")
     field, shared = kernel.profiler_occupancy, kernel.shared_memory
-    args = {"field": Percent(field), "raw": f"{field:g}", "software": software(facts, "torch", "cudnn"), "other_workload": other_workload(facts),
+    args = {"field": Percent(field), "software": software(facts, "torch", "cudnn"), "other_workload": other_workload(facts),
             "real": Percent(kernel.occupancy.theoretical) if kernel.occupancy else None,
             "and_achieved": f", and {achieved(kernel)} was counted on average while it ran" if achieved(kernel) is not None else "",
             "no_arithmetic": kernel.occupancy is None, "sound": kernel.occupancy is not None and not field_disagrees(kernel),

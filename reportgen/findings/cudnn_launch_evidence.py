@@ -8,7 +8,7 @@ from ..analysis.launches import Launches, library_launches
 from ..analysis.witnesses import Fit, fit, telling
 from ..questions.bar_charts import number_bars
 from ..questions.model import Chart, Evidence
-from ..questions.residency import steps_table
+from ..questions.residency import NO_VALUE, steps_table
 from ..saying.tables import Code, Table, columns
 from ..saying.units import Bytes, Count, Percent
 from .launches import LIBRARY_APIS, library
@@ -24,7 +24,7 @@ def evidence(facts: RunFacts) -> Evidence:
 def _api_table(facts: RunFacts) -> tuple[Table, ...]:
     of_six = {_key(group): len(group.kernels) for group in library_launches(facts, SIX)}
     rows = tuple((library(group), Code(group.api), Count(of_six.get(_key(group), 0)), Count(len(group.kernels)),
-                  _range([k.shared_memory for k in group.kernels], Bytes), _range([k.profiler_occupancy for k in group.kernels], Percent)) for group in _groups(facts))
+                  _range([k.shared_memory for k in group.kernels], Bytes), _fields([k.profiler_occupancy for k in group.kernels])) for group in _groups(facts))
     if not rows:
         return ()
     return (Table(columns("Library", "Launched by", "#Kernels per forward, the six", "#All variants", "#Shared memory", "#Profiler's occupancy"), rows,
@@ -40,12 +40,18 @@ def _key(group: Launches) -> tuple[str, str, bool]:
     return library(group), group.api, group.variant_is_cudnn
 
 
-def _range(values: list, unit: type) -> str | None:
+def _range(values: list[float | None] | list[int | None], unit: type) -> str | None:
     known = [value for value in values if value is not None]
     if not known:
         return None
     low, high = min(known), max(known)
     return str(unit(low)) if low == high else f"{unit(low)} to {unit(high)}"
+
+
+def _fields(readings: list[float | None]) -> str | None:
+    """The readings of some kernels as a range; those below 0 are no values."""
+    known = [reading for reading in readings if reading is None or reading >= 0]
+    return NO_VALUE if readings and not known else _range(known, Percent)
 
 
 def _witness_table(facts: RunFacts) -> tuple[Table, ...]:
@@ -70,10 +76,11 @@ _FITS = {
 
 def _chart(facts: RunFacts) -> tuple[Chart, ...]:
     shown = [(facts.variants[name], kernel) for name in SIX if name in facts.variants for kernel in [main_kernel(facts.variants[name])] if kernel and kernel.occupancy]
-    said = "; ".join(f"{variant.title} {Percent(kernel.profiler_occupancy)} in the profiler, {Percent(kernel.occupancy.theoretical)} by arithmetic"
-                     for variant, kernel in shown if kernel.profiler_occupancy is not None)
-    return number_bars("cudnn-launch-occupancy", [(variant, kernel.occupancy.theoretical) for variant, kernel in shown], "%",
+    marks = [kernel.profiler_occupancy if (kernel.profiler_occupancy or 0) >= 0 else None for _, kernel in shown]
+    marked = any(mark is not None for mark in marks)
+    said = "; ".join(f"{variant.title} " + (f"{Percent(mark)} in the profiler, " if mark is not None else "") + f"{Percent(kernel.occupancy.theoretical)} by arithmetic"
+                     for (variant, kernel), mark in zip(shown, marks) if kernel.occupancy)
+    return number_bars("cudnn-launch-occupancy", [(variant, kernel.occupancy.theoretical if kernel.occupancy else None) for variant, kernel in shown], "%",
                        alt=f"Occupancy of each variant's longest kernel: {said}.",
-                       caption="Occupancy of each variant's longest kernel: from the launch (bars) and in the profiler's field (marks).",
-                       reference=[kernel.profiler_occupancy if (kernel.profiler_occupancy or 0) >= 0 else None for _, kernel in shown],
-                       reference_label="the profiler's field") if shown else ()
+                       caption="Occupancy of each variant's longest kernel" + (": from the launch (bars) and in the profiler's field (marks)." if marked else ", from the launch."),
+                       reference=marks if marked else None, reference_label="the profiler's field" if marked else None) if shown else ()

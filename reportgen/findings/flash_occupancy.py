@@ -10,7 +10,7 @@ from ..hardware.occupancy import agree
 from ..questions import needs
 from ..questions.bar_charts import number_bars
 from ..questions.model import Advice, Because, Case, Chart, Decision, Evidence, Finding, claim, decide, not_measurable
-from ..questions.residency import SOURCES, achieved, kernels_table, residency_args, steps_table
+from ..questions.residency import SOURCES, achieved, field, kernels_table, residency_args, steps_table
 from ..questions.shared import other_workload, software
 from ..saying.units import Percent, Seconds
 
@@ -97,15 +97,18 @@ def _chart(facts: RunFacts) -> tuple[Chart, ...]:
     shown = [(facts.variants[name], main_kernel(facts.variants[name])) for name in FUSED if name in facts.variants]
     known = [(variant, kernel) for variant, kernel in shown if kernel and kernel.occupancy]
     said = "; ".join(f"{variant.title} {Percent(kernel.occupancy.theoretical)} by arithmetic, {_field(kernel)} by the profiler" for variant, kernel in known)
+    marks = [kernel.profiler_occupancy if (kernel.profiler_occupancy or 0) >= 0 else None for _, kernel in known]
+    marked = any(mark is not None for mark in marks)
     return number_bars(
         "flash-occupancy", [(variant, kernel.occupancy.theoretical) for variant, kernel in known], "%",
-        alt=f"Theoretical occupancy of the fused kernels: {said}.", caption="Occupancy from the launch (bars) and the profiler's field (marks).",
-        reference=[kernel.profiler_occupancy if (kernel.profiler_occupancy or 0) >= 0 else None for _, kernel in known],
-        reference_label="the profiler's field") if known else ()
+        alt=f"Theoretical occupancy of the fused kernels: {said}.",
+        caption="Occupancy from the launch" + (" (bars) and the profiler's field (marks)." if marked else "."),
+        reference=marks if marked else None, reference_label="the profiler's field" if marked else None) if known else ()
 
 
 def _field(kernel: ActivityFacts) -> str:
-    return "nothing" if kernel.profiler_occupancy is None else str(Percent(kernel.profiler_occupancy))
+    found = field(kernel.profiler_occupancy)
+    return "nothing" if found is None else str(found)
 
 
 FINDING = Finding(

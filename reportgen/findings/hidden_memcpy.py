@@ -11,7 +11,7 @@ from ..questions.model import Advice, Because, Case, Decision, Finding, claim, d
 from ..questions.needs import compared, unmet
 from ..questions.ranked import UNSTEADY, disagreement
 from ..questions.shared import OTHER_SHAPE, other_workload, software
-from ..saying.units import Bytes, BytesPerSecond, Count, Percent, Ratio, Seconds, difference, listed, plural, spelled
+from ..saying.units import Bytes, BytesPerSecond, Count, Percent, Ratio, Seconds, difference, listed, plural, number_word
 from .hidden_memcpy_evidence import evidence
 from .inplace import AUTOGRAD_CASES, BOTH, IN_PLACE, MEMORY_CASES, OPS_CASES, SAVES_MEMORY, SAVES_TIME, autograd_rule, fused_faster, memory_rule, ops_rule
 
@@ -126,7 +126,7 @@ def removes_rule(facts: RunFacts) -> Decision:
     args: dict[str, object] = {"naive": Seconds(before), "inplace": Seconds(after), "threshold": Percent(100 * pair.threshold), "apart": disagreement([pair]), "fused_faster": fused_faster(facts),
                                "other_workload": other_workload(facts), **_expected(facts, copies, before - after)}
     if pair.ratio is not None:
-        args |= {"ratio": Ratio(pair.ratio.median), "low": Ratio(pair.ratio.low), "high": Ratio(pair.ratio.high), "processes": spelled(len(pair.ratio.samples))}
+        args |= {"ratio": Ratio(pair.ratio.median), "low": Ratio(pair.ratio.low), "high": Ratio(pair.ratio.high), "processes": number_word(len(pair.ratio.samples))}
     if masking_copies(inplace):
         return decide("copy-stays", **args)
     if pair.winner == inplace.id:

@@ -106,7 +106,7 @@ def autograd_rule(facts: RunFacts) -> Decision:
     if probe.inplace_backward == "refused":
         return decide("refused-here", **args, reason=probe.reason)
     if probe.inplace_backward != "ok" or probe.gradients_equal is None:
-        return decide("probe-failed", reason=probe.reason or "naive has no gradient to compare with")
+        return decide("probe-failed", reason=(probe.reason or "naive has no gradient to compare with").rstrip("."))
     if not probe.gradients_equal:
         return decide("gradients-differ", **args, difference=probe.relative_difference)
     minimal = probe.minimal_refusal

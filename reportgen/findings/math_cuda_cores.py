@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..analysis import FUSED, ActivityFacts, RunFacts, VariantFacts
 from ..analysis.bounds import matmul_ceilings
-from ..analysis.kernels import in_tf32, matmuls, tensor_cores, tf32_setting
+from ..analysis.kernels import in_tf32, matmuls, named_tf32, tensor_cores, tf32_setting
 from ..analysis.ranking import faster
 from ..analysis.traffic import activity_traffic, forward_traffic
 from ..analysis.upcast import casts, input_casts
@@ -69,6 +69,7 @@ CORES_CASES: dict[str, Case] = {
         advice=_TF32,
     ),
     "no-matmul": not_measurable("the trace of {missing} shows no matmul."),
+    "contradicted": not_measurable("the name of {contradicted} says TF32, and no operation of it was counted on Tensor Cores, so nobody can tell on which unit it runs."),
     "unknown": not_measurable("nothing tells whether {unknown} uses {unit}: its name does not say, and no counters were recorded."),
 }
 
@@ -82,6 +83,9 @@ def cores_rule(facts: RunFacts) -> Decision:
     silent = [a for a in (*math, *naive) if tensor_cores(a) == "unknown"]
     if silent:
         return decide("unknown", unknown=code(silent[0].short), unit=matrix_unit(facts))
+    odd = [a for a in math if named_tf32(a) and tensor_cores(a) == "no"]
+    if odd:
+        return decide("contradicted", contradicted=code(odd[0].short))
     args = {"software": software(facts, "torch", "cublas"), "dtype": facts.workload.dtype, "math_kernels": _names(math), "naive_kernels": _names(naive),
             "math_why": _why(math), "naive_why": _why(naive), "math_counted": _counted(math), "naive_counted": _counted(naive),
             "exact": _exact(facts, naive),

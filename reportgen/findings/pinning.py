@@ -31,7 +31,7 @@ PIN_CASES: dict[str, Case] = {
         "A pin did not decide which backend ran, with {software}: {wrong}.",
         because=(_DEFAULT,), caveats=(OTHER_SHAPE,),
         advice=(Advice("Look in the trace for the op that ran instead, and at torch's warnings for the reason."),)),
-    "some-did-not-run": not_measurable("{answered} to their pins, with {software}, but {missing}.", partly=True),
+    "some-did-not-run": not_measurable("{answered}, with {software}{but} {missing}.", partly=True),
 }
 
 
@@ -47,8 +47,8 @@ def pin_rule(facts: RunFacts) -> Decision:
     if wrong:
         return decide("other-op", **args, wrong=listed([f"the trace of {v.title} has no `{PINNED[v.id].ops[0]}`{_instead(v)}" for v in wrong]))
     if missing:
-        answered = f"{listed([variant.title for variant in seen])} {verb(len(seen), 'answers', 'answer')}" if seen else "none could answer"
-        return decide("some-did-not-run", **args, answered=answered, missing=_missing(facts, missing))
+        answered = f"{listed([variant.title for variant in seen])} {verb(len(seen), 'answers to its pin', 'answer to their pins')}" if seen else "no pin could be tried"
+        return decide("some-did-not-run", **args, answered=answered, but=", but" if seen else ":", missing=_missing(facts, missing))
     return decide("all-answer", **args)
 
 

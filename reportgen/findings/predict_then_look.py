@@ -6,6 +6,7 @@ from ..analysis import ActivityFacts, RunFacts, VariantFacts
 from ..analysis.patterns import predictions
 from ..questions import needs
 from ..questions.model import Advice, Because, Case, Chart, Decision, Evidence, Finding, claim, decide, not_measurable
+from ..questions.ranked import states_said
 from ..questions.shared import OTHER_SHAPE, other_workload, software
 from ..saying.tables import Code, Table, columns
 from ..saying.units import Count, Seconds, listed, plural
@@ -14,21 +15,22 @@ _ADVICE = (Advice("Write down what you expect before you open a trace of your ow
     "longest.",
     "Then look only at the lines that differ."),)
 
+NOT_RAN = Because("not_ran", "Not in the comparison: {not_ran}.")
+
 CASES: dict[str, Case] = {
-    
     "none-ran": not_measurable("none of the variants ran, so there is no trace to hold against a prediction."),
     "no-predictions": not_measurable("this run's variants carry no predictions."),
     "broken": Case(
         "holds",
-        "With {software}, the trace breaks the prediction in {broken} of {all} variants: {names}.",
+        "With {software}, the trace breaks the prediction in {broken}: {names}.",
         because=(Because("unpredicted", "Nobody predicted: {unpredicted}."), Because("absent", "Predicted and not seen: {absent}."), Because("kept", "As predicted: {kept}.")),
-        caveats=(OTHER_SHAPE, Because("not_ran", "Not in the comparison, because they did not run: {not_ran}.")),
+        caveats=(OTHER_SHAPE, NOT_RAN),
         advice=_ADVICE,
     ),
     "as-predicted": Case(
         "differs",
-        "With {software}, no trace breaks its prediction: all {all} variants queue exactly the activities that one would expect.",
-        caveats=(OTHER_SHAPE, Because("not_ran", "Not in the comparison, because they did not run: {not_ran}.")),
+        "With {software}, no trace breaks its prediction: {all} exactly the activities that one would expect.",
+        caveats=(OTHER_SHAPE, NOT_RAN),
         advice=_ADVICE,
     ),
 }
@@ -49,26 +51,28 @@ def rule(facts: RunFacts) -> Decision:
     broken = [(variant, predictions.broken(variant.prediction, variant.activities)) for variant in judged]
     broken = [(variant, lines) for variant, lines in broken if lines]
     names = {variant.id for variant, _ in broken}
-    args = {"software": software(facts, "torch", "cudnn"), "all": Count(len(judged)), "other_workload": other_workload(facts),
-            "not_ran": listed([f"`{variant.id}`" for variant in facts.six if not variant.ok])}
+    alone = len(judged) == 1
+    args = {"software": software(facts, "torch", "cudnn"), "all": "the one variant that was traced queues" if alone else f"all {Count(len(judged))} variants queue",
+            "other_workload": other_workload(facts), "not_ran": states_said(facts, [variant.id for variant in facts.six])}
     untraced = [variant.id for variant in ran if variant.kernels is None]
     if not broken:
         return needs.older(facts, "a trace", *untraced) if untraced else decide("as-predicted", **args)
-    return decide("broken", **args, broken=Count(len(broken)), names=listed([f"`{variant.id}`" for variant, _ in broken]),
+    return decide("broken", **args, broken="the one variant that was traced" if alone else f"{Count(len(broken))} of {Count(len(judged))} variants",
+                  names=listed([variant.title for variant, _ in broken]),
                   unpredicted="; ".join(filter(None, (_extra(variant, lines) for variant, lines in broken))),
                   absent="; ".join(filter(None, (_absent(variant, lines) for variant, lines in broken))),
-                  kept=listed([f"`{variant.id}`" for variant in judged if variant.id not in names]))
+                  kept=listed([variant.title for variant in judged if variant.id not in names]))
 
 
 def _extra(variant: VariantFacts, lines: tuple[predictions.Line, ...]) -> str | None:
-    """`sdpa_math` 3 × cast, 1 × where`: what the trace shows and the prediction does not."""
+    """`SDPA math: 3 × cast, 1 × where`: what the trace shows and the prediction does not."""
     roles = [observed.role for predicted, observed in lines if predicted is None]
-    return f"`{variant.id}` {_counted(roles)}" if roles else None
+    return f"{variant.title}: {_counted(roles)}" if roles else None
 
 
 def _absent(variant: VariantFacts, lines: tuple[predictions.Line, ...]) -> str | None:
     roles = [predicted[0] for predicted, observed in lines if observed is None]
-    return f"`{variant.id}` {_counted(roles)}" if roles else None
+    return f"{variant.title}: {_counted(roles)}" if roles else None
 
 
 def _counted(roles: list[str]) -> str:

@@ -97,7 +97,7 @@ def about_the_mask(reason: str | None) -> str | None:
 
 
 def _others(facts: RunFacts) -> str | None:
-    said = [f"`{v.id}` {WORDS.get(v.masked_row.outcome, v.masked_row.outcome)}" for v in facts.six if v.ok and v.masked_row and v.id != "sdpa_math"]
+    said = [f"{v.title} {WORDS.get(v.masked_row.outcome, v.masked_row.outcome)}" for v in facts.six if v.ok and v.masked_row and v.id != "sdpa_math"]
     return ", ".join(said) or None
 
 
@@ -108,7 +108,7 @@ _EXACT = (Advice("For an oracle in tests, compute in FP64: math on 16-bit inputs
 ACCURATE_CASES: dict[str, Case] = {
     "most-accurate": Case(
         "holds",
-        "Math has the smallest error against FP64 of the {count} variants that ran: {error} (relative); the next is {next} with {next_error}{times}.",
+        "Math has the smallest error against FP64 of the {count} variants with a right result: {error} (relative); the next is {next} with {next_error}{times}.",
         because=(Because("upcast", "It casts its inputs up, {computes}, and rounds to {upcast} once, at the end."),
                  Because("rounding", "Its error is that of rounding the exact result to {type} once ({rounding}), to within 1 %: no output of this type can be much closer.")),
         caveats=(OTHER_SHAPE,),
@@ -138,7 +138,7 @@ def accurate_rule(facts: RunFacts) -> Decision:
     math = facts.variants["sdpa_math"]
     if math.relative_error is None:
         return needs.older(facts, "the error against FP64")
-    others = {f"`{v.id}`": v.relative_error for v in facts.six if v.ok and v.id != "sdpa_math" and v.relative_error is not None}
+    others = {v.title: v.relative_error for v in facts.six if v.ok and v.id != "sdpa_math" and v.relative_error is not None}
     if not others:
         return decide("nothing-to-compare")
     best = min(others, key=others.__getitem__)
@@ -193,7 +193,8 @@ def _rows(facts: RunFacts) -> tuple[Table, ...]:
 
 
 def _errors(facts: RunFacts) -> tuple[Table, ...]:
-    shown = [v for v in facts.six if v.ok and v.relative_error is not None]
+    """Wrong results too: whose error is beyond what is accepted is seen here."""
+    shown = [v for v in facts.six if v.state.ran and v.relative_error is not None]
     math = next((v.relative_error for v in shown if v.id == "sdpa_math"), None)
     rows = tuple((v.title, v.relative_error, Ratio(v.relative_error / math) if math else None, v.allowed_error) for v in shown)
     return (Table(columns("Variant", "#Relative error against FP64", "#÷ math's", "#Most that is accepted"), rows,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ..analysis import RunFacts, State, VariantFacts
 from ..analysis.ranking import Pair, Ranking, Rival
 from ..numbers.statistics import Estimate
-from ..saying.units import Ratio, Seconds, extent, listed, spelled, verb
+from ..saying.units import Ratio, Seconds, extent, listed, number_word, verb
 from .model import Because
 from .needs import refusal, share
 
@@ -32,7 +32,7 @@ UNSTEADY = Because("apart", "The processes disagree: from one to another this ra
 def whiskers(facts: RunFacts, quantity: str, names: Sequence[str]) -> str:
     """`; whiskers span the seven processes`, for a chart's caption; empty where there is one."""
     counts = {len(time.samples) for name in names if name in facts.variants and (time := facts.variants[name].time(quantity))}
-    return f"; whiskers span the {spelled(max(counts))} processes" if counts and max(counts) > 1 else ""
+    return f"; whiskers span the {number_word(max(counts))} processes" if counts and max(counts) > 1 else ""
 
 
 def interval(time: Estimate | None) -> str | None:

@@ -51,6 +51,14 @@ def achieved(kernel: ActivityFacts | None) -> Percent | None:
     return None if value is None else Percent(value)
 
 
+NO_VALUE = "no value"
+
+
+def field(reading: float | None) -> Percent | str | None:
+    """The profiler's field as a cell: below 0 the profiler says that it knows no value."""
+    return None if reading is None else NO_VALUE if reading < 0 else Percent(reading)
+
+
 def residency_args(kernel: ActivityFacts) -> dict[str, object]:
     """What sentences about a kernel's residency say: numbers of its launch and of the arithmetic."""
     resident = kernel.occupancy
@@ -117,7 +125,7 @@ def _kernel_row(titles: list[str], kernel: ActivityFacts) -> tuple[object, ...]:
             None if kernel.shared_memory is None else Bytes(kernel.shared_memory),
             f"{resident.resident_warps} of {resident.max_warps}" if resident else None,
             Percent(resident.theoretical) if resident else None,
-            None if kernel.profiler_occupancy is None else Percent(kernel.profiler_occupancy),
+            field(kernel.profiler_occupancy),
             Percent(counted.theoretical_pct) if counted and counted.theoretical_pct is not None else None, achieved(kernel),
             listed(resident.limiters) if resident else None, _why(kernel))
 

@@ -22,6 +22,11 @@ def other_workload(facts: RunFacts) -> str | None:
     return None if published.same_workload(facts) else facts.workload.describe()
 
 
+def multipliers(facts: RunFacts) -> tuple[str, str]:
+    """What multiplies matrices on this device, and what does all other arithmetic, as a table calls them."""
+    return ("matrix cores", "vector units") if facts.device.kind == "rocm" else ("Tensor Cores", "CUDA cores")
+
+
 def matrix_unit(facts: RunFacts) -> str:
     """What the unit that multiplies matrices is called on this device."""
     return "the matrix cores of this GPU (it has no Tensor Cores)" if facts.device.kind == "rocm" else "Tensor Cores"

@@ -5,16 +5,20 @@ from __future__ import annotations
 from ..analysis import RunFacts, VariantFacts
 from ..analysis.bounds import ENOUGH, Limit, bounds, largest, limits_told, shares
 from ..analysis.kernels import main_kernel, readable, tensor_cores, uses_tf32
+from ..analysis.ranking import rank
 from ..analysis.reach import Reach, reach
 from ..analysis.traffic import Best, CacheDoubt, best, forward_traffic, forward_work, needed_flop, why_no_ratio
 from ..hardware import peaks as device
+from ..numbers.quantities import heading
+from ..numbers.statistics import MINIMUM_EFFECT
 from ..questions import needs
 from ..questions.limit_words import WORDS
 from ..questions.limit_words import percent as share_text
 from ..questions.model import Because, Case, Chart, Decision, Evidence, Finding, Question, answer, decide
 from ..questions.residency import achieved
+from ..questions.shared import multipliers
 from ..saying.tables import Table, columns
-from ..saying.units import Bytes, BytesPerSecond, Flop, FlopPerSecond, Percent, Ratio, Seconds, listed
+from ..saying.units import Bytes, BytesPerSecond, Flop, FlopPerSecond, Percent, Ratio, Seconds, listed, verb
 from .base import percent, time
 
 US = 1e6
@@ -23,12 +27,14 @@ US = 1e6
 BEST_ANSWERS: dict[str, Case] = {
     "arithmetic": answer(
         "By the ceilings of this run no forward of this workload takes less than {best}: that is what the {needed} of the pairs that count take at the matmul ceiling ({flop_ceiling}). Memory would "
-        "allow {by_bytes} ({operands} at {copy_ceiling}). {fastest}, the fastest here, takes {taken}: {factor} as long.",
+        "allow {by_bytes} ({operands} at {copy_ceiling}). {against}: {factor} as long.",
         caveats=(Because("cached", "The operands are smaller than four times the last-level cache, so memory's floor can be undercut by what is found there."),)),
     "memory": answer(
         "By the ceilings of this run no forward of this workload takes less than {best}: that is what {operands}, Q, K, V and the output once, take at the copy ceiling ({copy_ceiling}). Arithmetic would "
-        "allow {by_flop} ({needed} at {flop_ceiling}). {fastest}, the fastest here, takes {taken}: {factor} as long.",
+        "allow {by_flop} ({needed} at {flop_ceiling}). {against}: {factor} as long.",
         caveats=(Because("cached", "The operands are smaller than four times the last-level cache, so this floor can be undercut by what is found there."),)),
+    "undercut": answer(
+        "By the ceilings of this run a forward of this workload should take {best} or more, and {fastest} takes less: {taken}. {causes}."),
 }
 
 
@@ -39,27 +45,40 @@ def best_rule(facts: RunFacts) -> Decision:
     timed = [(v, seconds) for v in readable(facts) if (seconds := time(v))]
     if not timed:
         return decide("no-times")
-    fastest, taken = min(timed, key=lambda pair: pair[1])
-    return decide("arithmetic" if floor.by_flop >= floor.by_bytes else "memory", best=Seconds(floor.time), by_bytes=Seconds(floor.by_bytes), by_flop=Seconds(floor.by_flop),
-                  needed=Flop(needed_flop(facts)), operands=Bytes(facts.workload.operand_bytes), flop_ceiling=FlopPerSecond(ceilings.matmul_flop_per_s or 0),
-                  copy_ceiling=BytesPerSecond(ceilings.copy_bytes_per_s or 0), fastest=fastest.title, taken=Seconds(taken), factor=Ratio(taken / floor.time),
-                  cached=why_no_ratio(facts) is CacheDoubt.MAY_HOLD)
+    (quickest, taken), cached = min(timed, key=lambda pair: pair[1]), why_no_ratio(facts) is CacheDoubt.MAY_HOLD
+    by_memory = floor.by_bytes > floor.by_flop
+    args = {"best": Seconds(floor.time), "by_bytes": Seconds(floor.by_bytes), "by_flop": Seconds(floor.by_flop),
+            "needed": Flop(needed_flop(facts)), "operands": Bytes(facts.workload.operand_bytes), "flop_ceiling": FlopPerSecond(ceilings.matmul_flop_per_s or 0),
+            "copy_ceiling": BytesPerSecond(ceilings.copy_bytes_per_s or 0), "fastest": quickest.title, "taken": Seconds(taken), "factor": Ratio(taken / floor.time),
+            "against": _against(facts, quickest, taken), "cached": cached}
+    if taken < floor.time:
+        found_there = ", or a part of the operands was found in the cache" if by_memory and cached else ""
+        return decide("undercut", **args, causes=f"A ceiling was measured too low, or that time is wrong{found_there}")
+    return decide("memory" if by_memory else "arithmetic", **args)
+
+
+def _against(facts: RunFacts, quickest: VariantFacts, taken: float) -> str:
+    """Who is held against the best time: the fastest where one variant is, else whoever has the smallest time."""
+    if rank(facts, "gpu_time").winner == quickest.id:
+        return f"{quickest.title}, the fastest here, takes {Seconds(taken)}"
+    return f"The smallest GPU time here is that of {quickest.title}, {Seconds(taken)}"
 
 
 _BESIDE = (
     Because("occupied", "Occupied warp slots on average, counted: {occupied}."),
     Because("pace", "Beside the FLOP of the pairs that count, the tiles on the diagonal are computed whole. With what Tensor Cores really did: {pace} of the matmul ceiling."),
 )
+_BEYOND = Because("beyond", "{beyond} {go} beyond a ceiling, which cannot be: it was measured too low, or a time is wrong.")
 _UNSAID = (
     Because("unsaid", "What their warps wait for is not in this run: nothing here counts stalls. Exponentials, for one, count for neither ceiling."),
 )
 
 FUSED_ANSWERS: dict[str, Case] = {
     "no-fused": answer("Nothing can be said: no fused kernel on Tensor Cores was timed here."),
-    "neither": answer("The fused kernels reach neither ceiling, by the {enough} that this site calls reaching: {shares}.", because=_BESIDE, caveats=_UNSAID),
-    "some": answer("By the {enough} that this site calls reaching, {reaching}; {others}.", because=_BESIDE, caveats=_UNSAID),
-    "all": answer("Every fused kernel reaches a ceiling, by the {enough} that this site calls reaching: {shares}.", because=_BESIDE),
-    "uncounted": answer("Not known in full: the bytes of {uncounted} were not counted. Beside that the fused kernels reach: {shares}.", because=_BESIDE, caveats=_UNSAID),
+    "neither": answer("The fused kernels reach neither ceiling, by the {enough} that this site calls reaching: {shares}.", because=_BESIDE, caveats=(_BEYOND, *_UNSAID)),
+    "some": answer("By the {enough} that this site calls reaching, {reaching}; {others}.", because=_BESIDE, caveats=(_BEYOND, *_UNSAID)),
+    "all": answer("Every fused kernel reaches a ceiling, by the {enough} that this site calls reaching: {shares}.", because=_BESIDE, caveats=(_BEYOND,)),
+    "uncounted": answer("Not known in full: the bytes of {uncounted} were not counted. Beside that the fused kernels reach: {shares}.", because=_BESIDE, caveats=(_BEYOND, *_UNSAID)),
 }
 
 
@@ -72,13 +91,19 @@ def fused_rule(facts: RunFacts) -> Decision:
     reaching = [one for one in found if one.reaches]
     occupied = [(one.variant.title, value) for one in found if (value := achieved(main_kernel(one.variant)))]
     pace = [(one.variant.title, one.done) for one in found if one.done is not None]
-    args = {"enough": Percent(100 * ENOUGH), "shares": _shares(found), "reaching": " and ".join(f"{one.variant.title} reaches a ceiling ({_share(one)})" for one in reaching),
-            "others": f"the others reach none: {_shares([one for one in found if not one.reaches])}",
+    args = {"enough": Percent(100 * ENOUGH), "shares": _shares(found), "reaching": listed([f"{one.variant.title} reaches a ceiling ({_share(one)})" for one in reaching]),
+            "others": f"{verb(len(found) - len(reaching), 'the other reaches', 'the others reach')} none: {_shares([one for one in found if not one.reaches])}", **_beyond(found),
             "occupied": listed([f"{title} {value}" for title, value in occupied]), "pace": listed([f"{title} {share_text(done)}" for title, done in pace]),
             "uncounted": listed([one.variant.title for one in found if one.of_copy is None and not one.reaches]), "unsaid": True}
     if args["uncounted"]:
         return decide("uncounted", **args)
     return decide("neither" if not reaching else "all" if len(reaching) == len(found) else "some", **args)
+
+
+def _beyond(found: list[Reach]) -> dict[str, object]:
+    """Those that go beyond a ceiling by more than two measurements of one thing may differ: no evidence, but a fault of it."""
+    names = [one.variant.title for one in found if any(share is not None and share > 1 + MINIMUM_EFFECT for share in (one.of_copy, one.of_matmul, one.done))]
+    return {"beyond": listed(names), "go": verb(names, "goes", "go")}
 
 
 def _shares(found: list[Reach]) -> str:
@@ -142,11 +167,16 @@ def _table(facts: RunFacts, shown: list[VariantFacts], floor: Best) -> Table:
         rows.append((variant.title, Seconds(seconds).us(), Ratio(seconds / floor.time), percent(traffic.total / seconds if traffic else None, ceilings.copy_bytes_per_s),
                      percent(needed_flop(facts) / seconds, matmul), percent(work.flop / seconds if work else None, matmul), achieved(kernel), _bound(facts, variant)))
     notes = (f"Best here: {Seconds(floor.time)}, the larger of {Seconds(floor.by_bytes)} for the operands at the copy ceiling and {Seconds(floor.by_flop)} for the pairs that count at the matmul ceiling.",
-             "The matmul ceiling is that of the unit that does the products: Tensor Cores in the workload's type, or FP32 on CUDA cores.",
+             f"The matmul ceiling is that of the unit that does the products: {_units(facts)}.",
              "Occupancy is the longest kernel's, on average while it ran.",
              *(("No matmul of this run was measured in TF32, so a variant that uses it has no share of a matmul ceiling.",) if any(map(uses_tf32, shown)) else ()))
     return Table(columns("Variant", "#GPU time (µs)", "#÷ the best here", "#Of the copy ceiling (counted bytes)", "#Of the matmul ceiling (pairs that count)", "#Of the matmul ceiling (work done)",
                          "#Occupancy achieved", "Largest share of its time"), tuple(rows), "How much of each limit every variant uses.", notes)
+
+
+def _units(facts: RunFacts) -> str:
+    matrix, other = multipliers(facts)
+    return f"{matrix} in the workload's type, or FP32 on {other}" if facts.workload.element_bytes < 4 else "the one that multiplies in the workload's type"
 
 
 def _other_type(variant: VariantFacts) -> bool:
@@ -168,6 +198,7 @@ def _peaks(facts: RunFacts, shown: list[VariantFacts]) -> tuple[Table, ...]:
     peaks, ceilings = device.peaks(facts.device), facts.ceilings
     if peaks is None or ceilings is None:
         return ()
+    matrix, other = multipliers(facts)
     rows: list[tuple[object, ...]] = [("The ceilings of this run", percent(ceilings.copy_bytes_per_s, peaks.memory_bytes_per_s), percent(ceilings.matmul_flop_per_s, peaks.matmul_flop_per_s),
                                        percent(ceilings.fp32_flop_per_s, peaks.fp32_flop_per_s))]
     for variant in shown:
@@ -176,8 +207,8 @@ def _peaks(facts: RunFacts, shown: list[VariantFacts]) -> tuple[Table, ...]:
         done = work.flop / seconds if work else None
         rows.append((variant.title, percent(traffic.total / seconds if traffic else None, peaks.memory_bytes_per_s), None if on_cores or uses_tf32(variant) else percent(done, peaks.matmul_flop_per_s),
                      percent(done, peaks.fp32_flop_per_s) if on_cores else None))
-    notes = (f"{peaks.source}: {BytesPerSecond(peaks.memory_bytes_per_s)}, {FlopPerSecond(peaks.matmul_flop_per_s)} on Tensor Cores in 16 bits, {FlopPerSecond(peaks.fp32_flop_per_s)} in FP32.",)
-    return (Table(columns("What", "#Memory", "#Tensor Cores", "#FP32 on CUDA cores"), tuple(rows), "Shares of the datasheet's peaks.", notes),)
+    notes = (f"{peaks.source}: {BytesPerSecond(peaks.memory_bytes_per_s)}, {FlopPerSecond(peaks.matmul_flop_per_s)} on {matrix} in 16 bits, {FlopPerSecond(peaks.fp32_flop_per_s)} in FP32.",)
+    return (Table(columns("What", "#Memory", f"#{heading(matrix)}", f"#FP32 on {other}"), tuple(rows), "Shares of the datasheet's peaks.", notes),)
 
 
 def _chart(shown: list[VariantFacts], floor: Best) -> tuple[Chart, ...]:

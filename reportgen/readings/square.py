@@ -11,7 +11,7 @@ from ..questions import needs
 from ..questions.bar_charts import number_bars
 from ..questions.model import Because, Case, Chart, Decision, Evidence, Finding, Question, answer, decide
 from ..saying.tables import Table, columns
-from ..saying.units import Count, Flop, Percent, Ratio, Seconds, listed
+from ..saying.units import Count, Flop, Percent, Ratio, Seconds, listed, verb
 from .base import percent
 
 GIGA = 1e9
@@ -23,7 +23,7 @@ _TILES = (Because("exact", "The tile in the name foretells the count to the last
           Because("not_exact", "The tile in the name foretells another number: {not_exact}."))
 
 FUSED_ANSWERS: dict[str, Case] = {
-    "no-fused": answer("Nothing can be said: none of the fused backends ran here."),
+    "no-fused": answer("Nothing can be said: none of the fused backends gave a right result here."),
     "not-causal": answer("Nothing is to be skipped: this workload has no causal mask, and every pair counts."),
     "all-skip": answer(
         "The fused kernels leave out the tiles that the mask hides: on Tensor Cores {done}, where the whole square is {full} and the pairs that the mask leaves are {needed}.",
@@ -57,7 +57,7 @@ def fused_rule(facts: RunFacts) -> Decision:
     whole = [variant.title for variant, flop in found if (variant, flop) not in skipping]
     most = max((flop for _, flop in skipping), default=full)
     ceiling = facts.ceilings.matmul_flop_per_s if facts.ceilings else None
-    args |= {**_foretold(facts, found), "skipping": _said(skipping), "whole": f"{listed(whole)} {'does' if len(whole) == 1 else 'do'}",
+    args |= {**_foretold(facts, found), "skipping": _said(skipping), "whole": f"{listed(whole)} {verb(whole, 'does', 'do')}",
              "saved_time": Seconds((full - most) / ceiling) if ceiling and skipping else None}
     return decide("all-skip" if not whole else "some-skip" if skipping else "none-skips", **args)
 

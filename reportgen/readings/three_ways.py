@@ -14,7 +14,7 @@ from ..questions.bar_charts import number_bars
 from ..questions.model import Because, Case, Chart, Decision, Evidence, Finding, Question, answer, decide
 from ..questions.residency import kernels_table
 from ..saying.tables import Table, code
-from ..saying.units import Count, Percent, listed, plural
+from ..saying.units import Count, Percent, listed, plural, verb
 
 NAMED = 3
 FIRST = ("Kernel", "Arithmetic", "Profiler", "Nsight Compute", "Achieved, counted", "Limited by", "Why they differ", "Variants")
@@ -59,8 +59,8 @@ def counted_rule(facts: RunFacts) -> Decision:
 FIELD_ANSWERS: dict[str, Case] = {
     "all-agree": answer("The profiler's field agrees with the arithmetic for {same}, but for rounding."),
     "some-differ": answer("The profiler's field agrees with the arithmetic for {same}, but for rounding, and not for {differ}.",
-                          because=(Because("false_zeros", "{false_zeros} of these use more than 48 KiB of shared memory and read 0: the profiler reckons with the default limit."),
-                                   Because("small_grids", "{small_grids} of these have a grid too small to fill the device: the profiler counts the blocks that there are, not those that would fit."))),
+                          because=(Because("false_zeros", "{false_zeros} {use} more than 48 KiB of shared memory and read 0: the profiler reckons with the default limit."),
+                                   Because("small_grids", "{small_grids} {have} a grid too small to fill the device: the profiler counts the blocks that there are, not those that would fit."))),
     "no-field": answer("Nothing can be compared: this run's traces have no occupancy field, or no kernel's occupancy can be worked out."),
 }
 
@@ -76,7 +76,11 @@ def field_rule(facts: RunFacts) -> Decision:
     zeros = [k for k in differ if false_zero(k)]
     small = [k for k in differ if k not in zeros and k.occupancy_cause and k.occupancy_cause.cause.small_grid]
     return decide("some-differ" if differ else "all-agree", same=plural(len(both) - len(differ), "kernel"), differ=Count(len(differ)),
-                  false_zeros=Count(len(zeros)) if zeros else None, small_grids=Count(len(small)) if small else None)
+                  false_zeros=_of_these(zeros), use=verb(len(zeros), "uses", "use"), small_grids=_of_these(small), have=verb(len(small), "has", "have"))
+
+
+def _of_these(found: list[ActivityFacts]) -> str | None:
+    return f"{Count(len(found))} of these" if found else None
 
 
 ACHIEVED_ANSWERS: dict[str, Case] = {

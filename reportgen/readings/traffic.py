@@ -8,7 +8,7 @@ from ..analysis.kernels import readable
 from ..analysis.traffic import OPERANDS_BEYOND_CACHE, CacheDoubt, activity_traffic, best, forward_traffic, operand_ratio, why_no_ratio
 from ..questions.limit_words import by_role
 from ..questions.model import Because, Case, Decision, Finding, Question, answer, decide
-from ..saying.units import Bytes, BytesPerSecond, Percent, Ratio, Seconds, listed
+from ..saying.units import Bytes, BytesPerSecond, Percent, Ratio, Seconds, listed, verb
 from .base import percent, time
 from .traffic_evidence import evidence
 
@@ -49,7 +49,7 @@ RATIO_ANSWERS: dict[str, Case] = {
     CacheDoubt.MAY_HOLD.value: answer(
         "No ratio to the operands is given here: they are {operands}, and the last-level cache holds {cache}. They can stay in it from one forward to the next, so a low count "
         "proves no thrift. From {needed} of operands on, {times} times the cache, the ratio would mean something.",
-        because=(Because("below", "It shows: {below} move less than their operands, because a part of them was in the cache before or had not left it after."),)),
+        because=(Because("below", "It shows: {below} {move} operands, because a part of them was in the cache before or had not left it after."),)),
     CacheDoubt.SIZE_UNKNOWN.value: answer("No ratio to the operands is given here: the size of the last-level cache was not recorded, so nobody can say whether the operands stay in it."),
 }
 
@@ -62,10 +62,11 @@ def ratio_rule(facts: RunFacts) -> Decision:
     if not counted:
         return decide("not-counted", what="any variant")
     operands, cache = facts.workload.operand_bytes, facts.device.l2_cache_bytes or 0
-    below = listed([v.title for v, t in counted if t.total < operands])
+    less = [v.title for v, t in counted if t.total < operands]
+    below = listed(less)
     why = why_no_ratio(facts)
     if why:
-        return decide(why.value, operands=Bytes(operands), cache=Bytes(cache), needed=Bytes(OPERANDS_BEYOND_CACHE * cache), times=OPERANDS_BEYOND_CACHE, below=below)
+        return decide(why.value, operands=Bytes(operands), cache=Bytes(cache), needed=Bytes(OPERANDS_BEYOND_CACHE * cache), times=OPERANDS_BEYOND_CACHE, below=below, move=verb(less, "moves less than its", "move less than their"))
     return decide("ratio", ratios=listed([f"{v.title} {Ratio(operand_ratio(facts, v) or 0.0)}" for v, _ in counted]), once=Ratio(1.0), below=below)
 
 

@@ -196,14 +196,6 @@ def plural(count: int, noun: str, plural_noun: str | None = None) -> str:
     return f"{Count(count)} {noun if count == 1 else plural_noun or noun + 's'}"
 
 
-_WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
-
-
-def spelled(count: int) -> str:
-    """A small number in words, as prose wants it: `seven`; a greater one in digits."""
-    return _WORDS[count] if 0 <= count < len(_WORDS) else str(Count(count))
-
-
 def verb(of: int | list[str] | tuple[str, ...], one: str, many: str) -> str:
     """The form of a verb that agrees with a number, or with how many names stand before it.
 

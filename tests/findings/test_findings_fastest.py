@@ -12,7 +12,7 @@ from reportgen.findings.fastest import FINDING
 from reportgen.run import DefaultBackend
 from reportgen.analysis import State
 from reportgen.numbers.statistics import Estimate
-from turned import counted, timed
+from turned import WIDE, counted, timed
 
 CLAIMS = {claim.id: claim for claim in FINDING.claims}
 
@@ -312,3 +312,42 @@ def test_another_amount_of_arithmetic_is_not_called_the_same():
     """18.3 against 19.3 GFLOP are 5 % apart, beyond the 2 % below which nothing is a difference."""
     run = counted(counted(facts(), "sdpa_cudnn", tensor_core_flop=18.3e9), "sdpa_flash", tensor_core_flop=19.3e9)
     assert fastest(run).because[-1] == "Counted on Tensor Cores: 18.3 GFLOP in the winner's kernel, 19.3 GFLOP in flash's."
+
+
+def test_pins_are_answered_in_the_number_that_there_is():
+    run = facts()
+    for name in ("sdpa_math", "sdpa_efficient", "sdpa_cudnn"):
+        run = unavailable(run, name, "No.")
+    assert evaluate(CLAIMS["sdpa-pin"], run).headline == (
+        "Not measurable in full: SDPA flash answers to its pin, with torch 2.11.0+cu130 and cuDNN 9.19.0, but SDPA math, SDPA efficient and SDPA cuDNN did not run here (No).")
+    assert evaluate(CLAIMS["sdpa-pin"], unavailable(run, "sdpa_flash", "No.")).headline == (
+        "Not measurable in full: no pin could be tried, with torch 2.11.0+cu130 and cuDNN 9.19.0: SDPA math, SDPA efficient, SDPA flash and SDPA cuDNN did not run here (No).")
+
+
+def test_a_wrong_result_answers_to_its_pin_where_its_trace_was_kept():
+    wrong = variant(facts(), "sdpa_cudnn", state=State.WRONG, reason="wrong result: relative error 0.3, allowed 0.0048")
+    assert evaluate(CLAIMS["sdpa-pin"], wrong).case == "all-answer"
+    assert evaluate(CLAIMS["sdpa-pin"], variant(wrong, "sdpa_cudnn", ops=())).headline.endswith("but SDPA cuDNN gave a wrong result (wrong result: relative error 0.3, allowed 0.0048).")
+
+
+def test_the_articles_times_stand_beside_its_own_workload_only():
+    evidence = FINDING.evidence(facts(workload=WIDE))
+    assert "The article's GPU time" not in [column.title for column in evidence.tables[0].columns]
+    assert evidence.tables[0].notes == ("GPU times are medians of graph replays, without the profiler.",)
+    assert {chart.name: chart.data["reference"] for chart in evidence.charts}["fastest-hot"] is None
+
+
+def test_the_note_names_the_timers_that_the_run_used():
+    assert FINDING.evidence(facts()).tables[0].notes == ("The article's times are averages under the profiler; GPU times here are medians of graph replays without it.",)
+    mixed = variant(facts(), "sdpa_cudnn", timer="queued-events", timer_note="no CUDA graph")
+    table = FINDING.evidence(mixed).tables[0]
+    assert table.notes[0].endswith("GPU times here are medians of graph replays for Naive, Naive in place, SDPA math, SDPA efficient and SDPA flash and forwards between queued events for "
+                                   "SDPA cuDNN without it.")
+    assert FINDING.evidence(facts("cpu")).tables[0].notes == ()
+
+
+def test_who_is_not_ranked_says_why_in_the_table():
+    untimed = variant(unavailable(facts("a100"), "sdpa_efficient", "No."), "sdpa_cudnn", gpu_time=None, trace_gpu_time=None, timer_note="the queue ran dry.")
+    table = FINDING.evidence(untimed).tables[0]
+    assert [column.title for column in table.columns][4] == "÷ the smallest (GPU time)"
+    assert {row[0]: row[-1] for row in table.rows if row[-1]} == {"SDPA efficient": "No", "SDPA cuDNN": "the queue ran dry"}

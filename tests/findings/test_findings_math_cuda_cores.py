@@ -11,6 +11,7 @@ from builders import activities, facts, variant
 from case_tables import outcome
 from reportgen.analysis import CounterFacts
 from reportgen.findings.math_cuda_cores import FINDING
+from reportgen.hardware import kernel_names
 
 
 def counted(run, name, flop):
@@ -21,6 +22,11 @@ def counted(run, name, flop):
 def no_casts(run):
     ops = tuple(op for op in run.variants["sdpa_math"].ops if op.name != "aten::_to_copy")
     return variant(run, "sdpa_math", ops=ops)
+
+
+def named(run, name):
+    """`run` whose math matmuls carry another name."""
+    return activities(run, "sdpa_math", lambda a: replace(a, name=name, decoded=kernel_names.decode(name)) if a.role == "matmul" else a)
 
 
 def tf32():
@@ -40,6 +46,9 @@ CASES_REACHED = {
     ("math-no-tensor-cores", "naive-without-tensor-cores"): (
         lambda: counted(facts(), "naive_inplace", 0.0),
         "With torch 2.11.0+cu130, the naive matmuls run without Tensor Cores too: `nvjet bf16 256x128 TNT` and `nvjet bf16 64x512 NNT`; math's do as the article says (`xmma gemm FP32 128x128x8 (FMA)` and `xmma gemm FP32 64x64x8 (FMA)`)."),
+    ("math-no-tensor-cores", "contradicted"): (
+        lambda: counted(named(facts(), "cutlass_80_tensorop_s1688gemm_256x128_16x3_tn_align4"), "sdpa_math", 0.0),
+        "Not measurable: the name of `cutlass tensorop 256x128` says TF32, and no operation of it was counted on Tensor Cores, so nobody can tell on which unit it runs."),
     ("math-no-tensor-cores", "the-other-way-round"): (
         lambda: counted(tf32(), "naive_inplace", 0.0),
         "With torch 2.11.0+cu130, it is the other way round: math's matmuls run on Tensor Cores (`xmma gemm FP32 128x128x8 (FMA)` and `xmma gemm FP32 64x64x8 (FMA)`), the naive ones do not (`nvjet bf16 256x128 TNT` and `nvjet bf16 64x512 NNT`)."),

@@ -34,7 +34,7 @@ CASES_REACHED = {
         "Not measurable: this run's variants carry no predictions."),
     ("predict-then-look", "broken"): (
         facts,
-        "With torch 2.11.0+cu130 and cuDNN 9.19.0, the trace breaks the prediction in 4 of 6 variants: `naive`, `naive_inplace`, `sdpa_math` and `sdpa_cudnn`."),
+        "With torch 2.11.0+cu130 and cuDNN 9.19.0, the trace breaks the prediction in 4 of 6 variants: Naive, Naive in place, SDPA math and SDPA cuDNN."),
     ("predict-then-look", "as-predicted"): (
         lambda: each(foreseen),
         "With torch 2.11.0+cu130 and cuDNN 9.19.0, no trace breaks its prediction: all 6 variants queue exactly the activities that one would expect."),
@@ -57,13 +57,13 @@ ON_DEVICES = {
 def test_every_line_that_one_side_lacks_is_told():
     said = outcome("predict-then-look", facts("a100"))
     assert said.because == (
-        "Nobody predicted: `naive` 1 × copy; `sdpa_math` 5 × cast, 2 × scale, 4 × fill, 1 × tril, 2 × where, 1 × add, 1 × isneginf, 1 × all.",
-        "Predicted and not seen: `sdpa_math` 1 × scale, 1 × mask.",
-        "As predicted: `naive_inplace`, `sdpa_efficient`, `sdpa_flash` and `sdpa_cudnn`.")
+        "Nobody predicted: Naive: 1 × copy; SDPA math: 5 × cast, 2 × scale, 4 × fill, 1 × tril, 2 × where, 1 × add, 1 × isneginf, 1 × all.",
+        "Predicted and not seen: SDPA math: 1 × scale, 1 × mask.",
+        "As predicted: Naive in place, SDPA efficient, SDPA flash and SDPA cuDNN.")
 
 
 def test_who_did_not_run_is_named():
-    assert outcome("predict-then-look", facts("t4")).caveats[-1] == "Not in the comparison, because they did not run: `sdpa_flash` and `sdpa_cudnn`."
+    assert outcome("predict-then-look", facts("t4")).caveats[-1] == "Not in the comparison: SDPA flash and SDPA cuDNN did not run here."
 
 
 def test_the_lines_of_naive_show_the_copy_between_scale_and_mask():
@@ -78,3 +78,13 @@ def test_the_chart_counts_lines():
     chart = FINDING.evidence(facts()).charts[0]
     assert dict(chart.data["series"])["seen, not predicted"] == [2, 1, 17, 0, 0, 1]
     assert dict(chart.data["series"])["predicted, not seen"] == [0, 0, 2, 0, 0, 0]
+
+
+def test_one_variant_alone_is_told_as_one():
+    """Never "all 1 variants" or "1 of 1"."""
+    run = facts()
+    for name in SIX[1:]:
+        run = unavailable(run, name)
+    assert "the trace breaks the prediction in the one variant that was traced: Naive." in outcome("predict-then-look", run).headline
+    assert outcome("predict-then-look", foreseen(run, "naive")).headline.endswith(
+        "no trace breaks its prediction: the one variant that was traced queues exactly the activities that one would expect.")

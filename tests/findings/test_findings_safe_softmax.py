@@ -8,7 +8,7 @@ import pytest
 
 from builders import activities, facts, unavailable, variant, without
 from case_tables import outcome
-from reportgen.analysis import SIX
+from reportgen.analysis import SIX, State
 from reportgen.findings.safe_softmax import FINDING
 from reportgen.run import MaskedRow
 
@@ -61,13 +61,13 @@ CASES_REACHED = {
         "Not measurable in full: `aten::_safe_softmax` adds 4 kernels to the softmax (isneginf, all, fill and where), but math did not take the masked row (attn_mask must have a visible key)."),
     ("math-accurate", "most-accurate"): (
         facts,
-        "Math has the smallest error against FP64 of the 6 variants that ran: 0.00166 (relative); the next is `sdpa_flash` with 0.00240, 1.45× as much."),
+        "Math has the smallest error against FP64 of the 6 variants with a right result: 0.00166 (relative); the next is SDPA flash with 0.00240, 1.45× as much."),
     ("math-accurate", "other-more-accurate"): (
         lambda: error("sdpa_flash", 0.0012),
-        "Math is not the most accurate: `sdpa_flash` has a relative error of 0.00120 against FP64, math one of 0.00166."),
+        "Math is not the most accurate: SDPA flash has a relative error of 0.00120 against FP64, math one of 0.00166."),
     ("math-accurate", "tie"): (
         lambda: error("sdpa_flash", 0.00168),
-        "Math's relative error against FP64 (0.00166) is the smallest only together with `sdpa_flash`: they lie within 2 % of it."),
+        "Math's relative error against FP64 (0.00166) is the smallest only together with SDPA flash: they lie within 2 % of it."),
     ("math-accurate", "nothing-to-compare"): (
         only_math,
         "Not measurable: of the other five variants, none gave a result whose error could be taken."),
@@ -99,14 +99,14 @@ ON_DEVICES = {
 def test_what_the_protection_costs_is_the_time_of_the_added_kernels():
     assert outcome("math-safe-softmax", facts()).because == (
         "The added kernels take 652 µs, 25.3 % of math's GPU time; the softmax itself takes 277 µs.",
-        "The same fully masked row elsewhere: `naive` NaN, `naive_inplace` NaN, `sdpa_efficient` zeros, `sdpa_flash` takes no mask of one's own, `sdpa_cudnn` other values.")
+        "The same fully masked row elsewhere: Naive NaN, Naive in place NaN, SDPA efficient zeros, SDPA flash takes no mask of one's own, SDPA cuDNN other values.")
 
 
 def test_without_a_gpu_lane_what_can_be_seen_is_said():
     assert outcome("math-safe-softmax", facts("cpu")).because == (
         "As CPU ops it adds `aten::isneginf`, `aten::all`, `aten::scalar_tensor` and `aten::where` to the softmax.",
         "A fully masked row comes out of math as zeros.",
-        "The same fully masked row elsewhere: `naive` NaN, `naive_inplace` NaN, `sdpa_flash` takes no mask of one's own.")
+        "The same fully masked row elsewhere: Naive NaN, Naive in place NaN, SDPA flash takes no mask of one's own.")
 
 
 @pytest.mark.parametrize("flash, case", [(0.00162, "other-more-accurate"), (0.00164, "tie"), (0.00169, "tie"), (0.0017, "most-accurate")])
@@ -122,7 +122,7 @@ def test_the_way_in_which_the_row_was_hidden_is_a_caveat():
 @pytest.mark.parametrize("outcome_of_row, words", [("other", "other values"), ("infinite", "infinite values"), ("nan", "NaN")])
 def test_a_row_that_is_neither_zero_nor_nan_is_told_apart_where_the_run_does(outcome_of_row, words):
     run = variant(facts(), "sdpa_cudnn", masked_row=MaskedRow(outcome_of_row))
-    assert outcome("math-safe-softmax", run).because[1].endswith(f"`sdpa_cudnn` {words}.")
+    assert outcome("math-safe-softmax", run).because[1].endswith(f"SDPA cuDNN {words}.")
 
 
 REFUSAL = ("No available kernel. Aborting execution. Memory efficient kernel not used because:. Memory Efficient attention has been runtime disabled. Flash attention kernel not used "
@@ -172,3 +172,10 @@ def test_fp32_from_end_to_end_is_not_said_where_matmuls_may_use_tf32():
     said = outcome("math-accurate", replace(facts(), settings={"float32_matmul_precision": "high"})).because[0]
     assert said == "It casts its inputs up, keeps FP32 in between, with matmuls that may use TF32 in this run, and rounds to bfloat16 once, at the end."
     assert "computes in FP32 from end to end" in outcome("math-accurate", facts()).because[0]
+
+
+def test_a_wrong_result_is_in_the_table_of_errors_and_in_no_ranking():
+    wrong = variant(facts(), "sdpa_cudnn", state=State.WRONG, relative_error=0.3, allowed_error=0.0048)
+    assert outcome("math-accurate", wrong).headline.startswith("Math has the smallest error against FP64 of the 5 variants with a right result: 0.00166 (relative);")
+    table = next(table for table in FINDING.evidence(wrong).tables if table.caption.startswith("‖out − ref‖"))
+    assert [row for row in table.rows if row[0] == "SDPA cuDNN"][0][1::2] == (0.3, 0.0048)

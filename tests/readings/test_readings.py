@@ -18,6 +18,7 @@ from reportgen.readings import roofline
 from reportgen.readings.roofline import merged
 from reportgen.run import Ceilings
 from reportgen.saying.tables import markdown
+from turned import timed
 
 QUESTIONS = {question.id: question for question in questions()}
 MIB = 2**20
@@ -114,7 +115,7 @@ REACHED = {
         "A copy reaches 4.30 TB/s here. At that rate the operands alone take 15.6 µs, and by the model the bytes that the steps ask for take: SDPA flash 15.6 µs of its 93.0 µs "
         "(16.8 %)."),
     ("square-fused", "no-fused"): (
-        lambda: only(counted.h200(), "naive"), "Nothing can be said: none of the fused backends ran here."),
+        lambda: only(counted.h200(), "naive"), "Nothing can be said: none of the fused backends gave a right result here."),
     ("square-fused", "not-causal"): (
         lambda: (lambda run: replace(run, workload=replace(run.workload, causal=False)))(flash()),
         "Nothing is to be skipped: this workload has no causal mask, and every pair counts."),
@@ -157,16 +158,20 @@ REACHED = {
         "By the ceilings of this run no forward of this workload takes less than 21.8 µs: that is what the 17.2 GFLOP of the pairs that count take at the matmul ceiling "
         "(788 TFLOP/s). Memory would allow 15.6 µs (64 MiB at 4.30 TB/s). SDPA cuDNN, the fastest here, takes 59.0 µs: 2.70× as long."),
     ("limits-best", "memory"): (
+        lambda: facts(ceilings=Ceilings(2e12, 788e12, 50e12)),
+        "By the ceilings of this run no forward of this workload takes less than 33.6 µs: that is what 64 MiB, Q, K, V and the output once, take at the copy ceiling (2.00 TB/s). "
+        "Arithmetic would allow 21.8 µs (17.2 GFLOP at 788 TFLOP/s). SDPA cuDNN, the fastest here, takes 59.0 µs: 1.76× as long."),
+    ("limits-best", "undercut"): (
         lambda: facts(ceilings=Ceilings(1e12, 788e12, 50e12)),
-        "By the ceilings of this run no forward of this workload takes less than 67.1 µs: that is what 64 MiB, Q, K, V and the output once, take at the copy ceiling (1.00 TB/s). "
-        "Arithmetic would allow 21.8 µs (17.2 GFLOP at 788 TFLOP/s). SDPA cuDNN, the fastest here, takes 59.0 µs: 0.879× as long."),
+        "By the ceilings of this run a forward of this workload should take 67.1 µs or more, and SDPA cuDNN takes less: 59.0 µs. A ceiling was measured too low, or that time is wrong, "
+        "or a part of the operands was found in the cache."),
     ("limits-fused", "no-fused"): (lambda: only(counted.h200(), "naive"), "Nothing can be said: no fused kernel on Tensor Cores was timed here."),
     ("limits-fused", "neither"): (
         lambda: flash(),
         "The fused kernels reach neither ceiling, by the 60 % that this site calls reaching: SDPA flash 13.6 % of the copy ceiling and 23.5 % of the matmul ceiling."),
     ("limits-fused", "some"): (
         lambda: activities(fused(), "sdpa_flash", lambda a: replace(a, counters=replace(a.counters, dram_read_bytes=300 * MIB))),
-        "By the 60 % that this site calls reaching, SDPA flash reaches a ceiling (85.5 % of the copy ceiling and 23.5 % of the matmul ceiling); the others reach none: SDPA efficient "
+        "By the 60 % that this site calls reaching, SDPA flash reaches a ceiling (85.5 % of the copy ceiling and 23.5 % of the matmul ceiling); the other reaches none: SDPA efficient "
         "9.8 % of the copy ceiling and 12.3 % of the matmul ceiling."),
     ("limits-fused", "all"): (
         lambda: flash(300 * MIB),
@@ -246,6 +251,29 @@ def test_the_floor_names_the_cache_only_where_the_operands_may_lie_in_it():
     assert answer(QUESTIONS["limits-best"], facts()).caveats[0].startswith("The operands are smaller than four times the last-level cache")
     assert answer(QUESTIONS["limits-best"], cache(facts(), 16 * MIB)).caveats == ()
     assert answer(QUESTIONS["limits-best"], cache(facts(), None)).caveats == ()
+
+
+def test_nobody_is_called_the_fastest_who_does_not_beat_all_others():
+    """The compiled variant is quicker than the winner of the six; a tie has no winner; a variant without a time could win."""
+    tied = timed(facts(), "gpu_time", sdpa_flash=59)
+    assert "The smallest GPU time here is that of SDPA flash, 59.0 µs: 2.70× as long." in answer(QUESTIONS["limits-best"], tied).said
+    compiled = replace(facts().variants["naive"], id="naive_compiled", title="Naive, compiled", named=False)
+    beside = timed(replace(facts(), variants={**facts().variants, "naive_compiled": compiled}), "gpu_time", naive_compiled=40)
+    assert "The smallest GPU time here is that of Naive, compiled, 40.0 µs: 1.83× as long." in answer(QUESTIONS["limits-best"], beside).said
+    rival = variant(facts(), "sdpa_flash", gpu_time=None, trace_gpu_time=None)
+    assert "the fastest" not in answer(QUESTIONS["limits-best"], rival).said
+
+
+def test_more_than_a_ceiling_allows_is_remarked():
+    """58.6 µs for 800 MiB are 14.3 TB/s, where a copy reaches 4.3."""
+    beyond = flash(800 * MIB)
+    assert answer(QUESTIONS["limits-fused"], beyond).caveats == ("SDPA flash goes beyond a ceiling, which cannot be: it was measured too low, or a time is wrong.",)
+    assert answer(QUESTIONS["limits-fused"], flash(300 * MIB)).caveats == ()
+
+
+def test_numbers_agree_with_their_verbs():
+    said = answer(QUESTIONS["occupancy-field"], only(facts(), "sdpa_flash", "sdpa_cudnn")).because
+    assert said == ("1 of these uses more than 48 KiB of shared memory and read 0: the profiler reckons with the default limit.",)
 
 
 def test_points_on_top_of_each_other_are_one_mark_with_both_names():

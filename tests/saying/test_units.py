@@ -18,7 +18,7 @@ from reportgen.saying.units import (
     extent,
     listed,
     plural,
-    spelled,
+    number_word,
     text,
     verb,
 )
@@ -55,7 +55,7 @@ def test_a_difference_adds_up_as_printed(larger, smaller, expected):
 
 
 def test_numbers_and_verbs_in_prose():
-    assert (spelled(0), spelled(1), spelled(7), spelled(12), spelled(13), spelled(1300)) == ("no", "one", "seven", "twelve", "13", "1,300")
+    assert (number_word(0), number_word(1), number_word(7), number_word(12), number_word(13), number_word(1300)) == ("no", "one", "seven", "twelve", "13", "1,300")
     assert verb(1, "costs", "cost") == "costs" and verb(0, "has", "have") == "have" and verb(2, "has", "have") == "have"
     assert verb(["flash"], "beats", "beat") == "beats" and verb(("flash", "cuDNN"), "beats", "beat") == "beat"
 
