@@ -116,7 +116,7 @@ def _ratio(ranking: Ranking, slow: str, fast: str) -> Ratio | None:
 def _company(facts: RunFacts, ranking: Ranking) -> dict[str, object]:
     """Who is not ranked and why, and who leads by another clock, where that is somebody else beyond noise."""
     absent = [name for state, names in ranking.out.items() if state is not State.WRONG for name in names]
-    out: dict[str, object] = {"absent": states_said(facts, absent), "wrong": wrong_said(facts, ranking.out.get(State.WRONG, ())),
+    out: dict[str, object] = {"absent": states_said(facts, absent), "wrong": listed([wrong_said(facts.variants[name]) for name in ranking.out.get(State.WRONG, ())]),
                               "slower_rivals": rivals_said(facts, ranking, tuple(rival for rival in ranking.rivals if not rival.could_win))}
     for clock, quantity in (("cold", "gpu_time_cold"), ("wall", "wall_time")):
         if quantity == ranking.quantity.name:

@@ -45,7 +45,10 @@ def _times_table(facts: RunFacts) -> tuple[Table, ...]:
 
 def _notes(facts: RunFacts, beside: bool) -> tuple[str, ...]:
     timers = timers_used(facts, SIX)
-    here = f"GPU times here are medians of {timers} without it" if timers and beside else f"GPU times are medians of {timers}, without the profiler" if timers else None
+    some = ", where there are any," if any(variant.ok and not variant.gpu_time for variant in facts.six) else ""
+    without = "without it" if beside else "without the profiler"
+    mixed = rank(facts, "gpu_time").mixed_timers
+    here = (f"GPU times here{some} are medians taken {without}: {timers}" if mixed else f"GPU times here{some} are medians of {timers} {without}") if timers else None
     said = [*(["The article's times are averages under the profiler"] if beside else []), *([here] if here else [])]
     return ("; ".join(said) + ".",) if said else ()
 

@@ -134,7 +134,7 @@ def ratio_rule(facts: RunFacts) -> Decision:
 
 def _moved(facts: RunFacts) -> dict[str, object]:
     """Whether device and software both are others than the article's, or the software alone."""
-    same_device = facts.device.name == published.load()["device"]["name"]
+    same_device = facts.device.name.removeprefix("NVIDIA ") == published.load()["device"]["name"]
     return {"both_moved": not same_device, "software_moved": same_device}
 
 

@@ -7,6 +7,7 @@ from ..analysis.kernels import main_kernel
 from ..analysis.residency import opted_in
 from ..analysis.witnesses import Witness, hearing, pairs
 from ..questions.model import Advice, Because, Case, Decision, decide, not_measurable
+from ..questions.residency import NO_VALUE, field
 from ..questions.shared import software
 from ..saying.tables import code
 from ..saying.units import Bytes, Percent, listed
@@ -45,7 +46,7 @@ CAUSE_CASES: dict[str, Case] = {
 def cause_rule(facts: RunFacts) -> Decision:
     own = main_kernel(facts.variants["sdpa_cudnn"])
     if own is None or own.profiler_occupancy is None or own.profiler_occupancy != 0:
-        return decide("no-zero", field=Percent(own.profiler_occupancy) if own and own.profiler_occupancy is not None else "no value")
+        return decide("no-zero", field=field(own.profiler_occupancy if own else None) or NO_VALUE)
     seen, shared = hearing(facts), Bytes(own.shared_memory or 0)
     odd = seen.small_zero or seen.large_above
     args = {"software": software(facts, "torch", "cudnn"), "own": shared if opted_in(own) else None, "api": f"`{own.launch_api}`",

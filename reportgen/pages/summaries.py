@@ -12,9 +12,8 @@ from ..numbers.statistics import Estimate, compare
 from ..questions import needs
 from ..questions.evaluate import fill
 from ..questions.gates import GATES
-from ..questions.lead import wrong_said
-from ..questions.ranked import timers_used
-from ..questions.residency import explained
+from ..questions.ranked import timers_used, wrong_said
+from ..questions.residency import explained, field
 from ..saying.tables import Link, Table, columns
 from ..saying.units import MISSING, Count, Percent, extent, listed
 from .cells import error, interval, ratio_interval, sentence, us
@@ -102,7 +101,7 @@ def occupancy_steps(facts: RunFacts, names: tuple[str, ...] = SHOWN_OCCUPANCY) -
             rows.append(("theoretical occupancy, a second time", "Nsight Compute, from the launch as well", Percent(kernel.counters.theoretical_pct)))
         if kernel.counters and kernel.counters.achieved_pct is not None:
             rows.append(("achieved occupancy", "on average while it ran, counted by the hardware", Percent(kernel.counters.achieved_pct)))
-        rows.append(("the profiler's field", "as written in the trace", None if kernel.profiler_occupancy is None else Percent(kernel.profiler_occupancy)))
+        rows.append(("the profiler's field", "as written in the trace", field(kernel.profiler_occupancy)))
         if published.same_workload(facts) and published.of(name, "profiler_occupancy") is not None:
             rows.append(("the article's profiler", published.load()["device"]["name"], Percent(published.of(name, "profiler_occupancy"))))
         why = (sentence(said),) if (said := explained(kernel)) else ()

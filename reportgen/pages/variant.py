@@ -7,7 +7,7 @@ import re
 import variants
 
 from ..analysis import ActivityFacts, RunFacts, VariantFacts
-from ..questions.residency import explained
+from ..questions.residency import explained, field
 from ..saying.tables import Code, Link, Table, columns
 from ..saying.units import Percent, Seconds
 from . import pictures, summaries
@@ -64,10 +64,9 @@ def activities(variant: VariantFacts) -> Table:
     rows = []
     for index, a in enumerate(variant.activities):
         occupancy = Percent(a.occupancy.theoretical) if a.occupancy else None
-        field = None if a.profiler_occupancy is None else Percent(a.profiler_occupancy)
         size = a.shared_memory if a.kind == "kernel" else a.bytes
         rows.append((index + 1, a.kind, a.role, Code(a.short), Code(a.op or ""), Code(a.launch_api), us(a.duration), dims(a.grid), dims(a.block),
-                     a.registers, size, a.decoded.tensor_cores if a.decoded else None, occupancy, field))
+                     a.registers, size, a.decoded.tensor_cores if a.decoded else None, occupancy, field(a.profiler_occupancy)))
     return Table(columns("#No.", "Kind", "Role", "Name", "Op", "Launched by", "#Duration (µs)", "Grid", "Block", "#Registers per thread",
                          "#Shared memory (B), or bytes moved", "Tensor Cores", "#Occupancy, worked out", "#Profiler's field"), tuple(rows))
 

@@ -12,8 +12,7 @@ from ..analysis.pins import PINNED
 from ..analysis.ranking import DefaultIs, Ranking, Standing, default, rank
 from ..numbers.statistics import PROCESSES
 from ..saying.units import Count, Ratio, Seconds, extent, listed, plural
-from .needs import share
-from .ranked import rivals_said, titles_said
+from .ranked import rivals_said, titles_said, wrong_said
 
 DEAR_FIRST_CALL = 20
 """A first call is worth a sentence from this multiple of the steady state on, in every process."""
@@ -35,13 +34,6 @@ def winner(facts: RunFacts) -> str:
     said = _SAID[ranking.standing](facts, ranking)
     wrong = ranking.out.get(State.WRONG, ())
     return said + (f" Not ranked, because the result is wrong: {listed([wrong_said(facts.variants[name]) for name in wrong])}." if wrong else "")
-
-
-def wrong_said(variant: VariantFacts) -> str:
-    """`SDPA cuDNN (relative error 30 %, allowed 0.48 %)`."""
-    if variant.relative_error is None or variant.allowed_error is None:
-        return variant.title
-    return f"{variant.title} (relative error {share(variant.relative_error)}, allowed {share(variant.allowed_error)})"
 
 
 def _nobody(facts: RunFacts, ranking: Ranking) -> str:

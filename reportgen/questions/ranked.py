@@ -66,15 +66,11 @@ def states_said(facts: RunFacts, names: Sequence[str]) -> str:
     return "; ".join(f"{titles_said(facts, found)} {verb(found, *_BECAME[state])}" for state, found in by_state.items() if found)
 
 
-def wrong_said(facts: RunFacts, names: Sequence[str]) -> str:
+def wrong_said(variant: VariantFacts) -> str:
     """`SDPA cuDNN (relative error 30 %, allowed 0.48 %)`; the recorded reason where there is no error."""
-    return listed([f"{facts.variants[name].title} ({_error(facts.variants[name])})" for name in names])
-
-
-def _error(variant: VariantFacts) -> str:
     if variant.relative_error is None or variant.allowed_error is None:
-        return refusal(variant.reason or variant.state.value)
-    return f"relative error {share(variant.relative_error)}, allowed {share(variant.allowed_error)}"
+        return f"{variant.title} ({refusal(variant.reason or variant.state.value)})"
+    return f"{variant.title} (relative error {share(variant.relative_error)}, allowed {share(variant.allowed_error)})"
 
 
 def timers_used(facts: RunFacts, names: Sequence[str]) -> str | None:

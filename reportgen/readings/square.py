@@ -131,7 +131,7 @@ def _chart(facts: RunFacts, shown: list[tuple[VariantFacts, float | None]]) -> t
 READING = Finding(
     slug="half-the-square",
     title="Tensor Core work: half the square",
-    question="A causal mask hides nearly half of all pairs. Who computes them all the same?",
+    question="What a mask hides counts for nothing. Who computes it all the same?",
     questions=(
         Question("square-fused", "Do the fused kernels compute what the mask hides?", fused_rule, FUSED_ANSWERS, needs=(needs.kernels(),)),
         Question("square-steps", "And the step-by-step variants?", step_rule, STEP_ANSWERS, needs=(needs.kernels(),)),

@@ -30,7 +30,7 @@ def distinct(facts: RunFacts) -> list[ActivityFacts]:
 
 
 COUNTED_ANSWERS: dict[str, Case] = {
-    "agree": answer("Yes: for all {count} that have both, the theoretical occupancy that Nsight Compute works out is the one that the launch works out at here, within {points} points. Neither is measured.",
+    "agree": answer("Yes: for {all} both, the theoretical occupancy that Nsight Compute works out is the one that the launch works out at here, within {points} points. Neither is measured.",
                     caveats=(Because("single", "{single} could not be compared."),)),
     "disagree": answer("⚠ Not for {odd}: there Nsight Compute works out another theoretical occupancy than this page. For the other {rest} both agree.",
                        because=(Because("details", "{details}. Trust Nsight Compute: a limit that the trace does not record must be at work."),),
@@ -51,7 +51,7 @@ def counted_rule(facts: RunFacts) -> Decision:
     odd = [k for k in both if occupancy_disagrees(k)]
     details = [f"{code(k.short)} works out at {Percent(k.occupancy.theoretical)} here and at {Percent(k.counters.theoretical_pct or 0.0)} there"
                for k in odd[:NAMED] if k.occupancy and k.counters]
-    args = {"count": plural(len(both), "kernel"), "points": f"{AGREEMENT:g}", "odd": plural(len(odd), "kernel"), "rest": Count(len(both) - len(odd)), "details": "; ".join(details),
+    args = {"points": f"{AGREEMENT:g}", "all": "the one kernel that has" if len(both) == 1 else f"all {plural(len(both), 'kernel')} that have", "odd": plural(len(odd), "kernel"), "rest": Count(len(both) - len(odd)), "details": "; ".join(details),
             "single": plural(len(found) - len(both), "kernel") if len(found) > len(both) else None}
     return decide("disagree" if odd else "agree", **args)
 

@@ -333,7 +333,7 @@ def test_a_wrong_result_answers_to_its_pin_where_its_trace_was_kept():
 def test_the_articles_times_stand_beside_its_own_workload_only():
     evidence = FINDING.evidence(facts(workload=WIDE))
     assert "The article's GPU time" not in [column.title for column in evidence.tables[0].columns]
-    assert evidence.tables[0].notes == ("GPU times are medians of graph replays, without the profiler.",)
+    assert evidence.tables[0].notes == ("GPU times here are medians of graph replays without the profiler.",)
     assert {chart.name: chart.data["reference"] for chart in evidence.charts}["fastest-hot"] is None
 
 
@@ -341,8 +341,8 @@ def test_the_note_names_the_timers_that_the_run_used():
     assert FINDING.evidence(facts()).tables[0].notes == ("The article's times are averages under the profiler; GPU times here are medians of graph replays without it.",)
     mixed = variant(facts(), "sdpa_cudnn", timer="queued-events", timer_note="no CUDA graph")
     table = FINDING.evidence(mixed).tables[0]
-    assert table.notes[0].endswith("GPU times here are medians of graph replays for Naive, Naive in place, SDPA math, SDPA efficient and SDPA flash and forwards between queued events for "
-                                   "SDPA cuDNN without it.")
+    assert table.notes[0].endswith("GPU times here are medians taken without it: graph replays for Naive, Naive in place, SDPA math, SDPA efficient and SDPA flash and forwards between "
+                                   "queued events for SDPA cuDNN.")
     assert FINDING.evidence(facts("cpu")).tables[0].notes == ()
 
 
@@ -350,4 +350,5 @@ def test_who_is_not_ranked_says_why_in_the_table():
     untimed = variant(unavailable(facts("a100"), "sdpa_efficient", "No."), "sdpa_cudnn", gpu_time=None, trace_gpu_time=None, timer_note="the queue ran dry.")
     table = FINDING.evidence(untimed).tables[0]
     assert [column.title for column in table.columns][4] == "÷ the smallest (GPU time)"
+    assert table.notes[0].endswith("GPU times here, where there are any, are medians of graph replays without it.")
     assert {row[0]: row[-1] for row in table.rows if row[-1]} == {"SDPA efficient": "No", "SDPA cuDNN": "the queue ran dry"}
