@@ -55,7 +55,7 @@ report: ## profile this machine, render, build the site, say what came out
 
 # Status 1 (the report is limited) is an answer and no failure of make's; 2 (nothing can be measured) is one.
 doctor: ## why no GPU, why not this GPU, what can be measured here (ARGS=--json)
-	@python=$$($(ENVIRONMENTS) there) && { "$$python" -m reportgen doctor $(ARGS) || [ $$? -eq 1 ]; }
+	@python=$$($(ENVIRONMENTS) there) && unset PYTHONSAFEPATH && { "$$python" -m reportgen doctor $(ARGS) || [ $$? -eq 1 ]; }
 
 profile: ## profile this machine and write the run, no pages; on a GPU it replaces the run in its slot without comparing
 	@$(CAPTURE) && $(FOLLOW) "$$capture" -m reportgen profile $(CHOICES)

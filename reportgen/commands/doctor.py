@@ -71,7 +71,7 @@ def _here(seen: Any) -> dict[str, str]:
         "kernels": " ".join(torch.architectures) if torch.architectures else "",
         "driver": (f"NVIDIA {version}" if version else "NVIDIA" if driver.library else "AMD" if driver.amd else "none") + (f", CUDA up to {driver.cuda}" if driver.cuda else ""),
         "GPUs": listed([gpu.name or "unnamed" for gpu in driver.gpus]),
-        "used": _used(device),
+        "used": _used(device) if torch.version else "",
         "visible": ", ".join(f"{name}={value}" for name, value in seen.visible.items()),
         "disk": ", ".join(f"{place.name} {Bytes(place.free)} free" for place in seen.places if place.free is not None),
     }

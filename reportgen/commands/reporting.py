@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -47,10 +48,25 @@ def _capture_elsewhere_options(command: argparse.ArgumentParser) -> None:
     capture_options(command)
 
 
+def checked_device(text: str) -> str:
+    """`cuda` or `cpu`.
+
+    Raises:
+        ReportError: it is neither; the cure is the one for what was probably meant.
+    """
+    if text in ("cuda", "cpu"):
+        return text
+    number = re.fullmatch(r"(?:cuda:|gpu)?(\d+)", text)
+    cures = {"rocm": "DEVICE=cuda: torch calls AMD's GPUs by that name as well", "hip": "DEVICE=cuda: torch calls AMD's GPUs by that name as well", "gpu": "DEVICE=cuda",
+             "mps": "DEVICE=cpu profiles the processor; Apple's GPUs are not profiled", "xpu": "DEVICE=cpu profiles the processor; Intel's GPUs are not profiled"}
+    cure = f"CUDA_VISIBLE_DEVICES={number[1]} with DEVICE=cuda: the first visible GPU is profiled" if number else cures.get(text, "DEVICE=cuda or DEVICE=cpu")
+    raise ReportError(f"there is no device {text!r} to profile", cure=cure)
+
+
 def capture_options(command: argparse.ArgumentParser) -> None:
     """The options of whatever records a run."""
     presets = "; ".join(f"{preset.name}: {preset.describe()}" for preset in PRESETS.values())
-    command.add_argument("--device", choices=("cuda", "cpu"), help="default: cuda where torch sees a GPU, else cpu")
+    command.add_argument("--device", type=checked_device, metavar="{cuda,cpu}", help="default: cuda where torch sees a GPU, else cpu")
     command.add_argument("--workload", choices=sorted(PRESETS), help=f"default: the article's on a GPU, small on a CPU. {presets}")
     for size in SIZES:
         command.add_argument(f"--{size.replace('_', '-')}", type=int, metavar="N", help=f"another {size.replace('_', ' ')} than the workload's")

@@ -124,11 +124,14 @@ def clocks(facts: RunFacts) -> Table | None:
     return Table(columns("Variant", "#SM clock (MHz)", "#Memory clock (MHz)", "#Power (W)", "#Temperature (°C)", "Throttled samples"), tuple(rows))
 
 
-def _throttling(samples: list[ClockSample]) -> str:
-    """`3 of 21: software power cap`: in how many samples something held the clocks back, and what."""
-    held = [sample for sample in samples if sample.throttle]
+def _throttling(samples: list[ClockSample]) -> str | None:
+    """`3 of 21: software power cap`: in how many samples something held the clocks back, and what; `None` where no sample tells."""
+    known = [sample for sample in samples if sample.throttle is not None]
+    if not known:
+        return None
+    held = [sample for sample in known if sample.throttle]
     reasons = sorted({reason for sample in held for reason in sample.throttle or ()})
-    return f"{len(held)} of {len(samples)}" + (f": {', '.join(reasons)}" if reasons else "")
+    return f"{len(held)} of {len(known)}" + (f": {', '.join(reasons)}" if reasons else "")
 
 
 def _middle(samples: list[ClockSample], key: str) -> object:

@@ -611,3 +611,13 @@ def test_a_chain_of_stages_restores_the_handler_that_was_there():
             assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN  # who ignores Ctrl-C goes on ignoring it
     finally:
         signal.signal(signal.SIGINT, mine)
+
+
+@pytest.mark.parametrize(("device", "cure"), [
+    ("mps", "DEVICE=cpu profiles the processor; Apple's GPUs are not profiled"), ("xpu", "DEVICE=cpu profiles the processor; Intel's GPUs are not profiled"),
+    ("cuda:1", "CUDA_VISIBLE_DEVICES=1 with DEVICE=cuda: the first visible GPU is profiled"), ("2", "CUDA_VISIBLE_DEVICES=2 with DEVICE=cuda: the first visible GPU is profiled"),
+    ("rocm", "DEVICE=cuda: torch calls AMD's GPUs by that name as well"), ("nvidia", "DEVICE=cuda or DEVICE=cpu"),
+])  # fmt: skip
+def test_a_device_of_another_name_is_answered_with_what_was_meant(device, cure, capsys):
+    assert cli.main(["report", "--device", device]) == 2
+    assert capsys.readouterr().err == f"error: there is no device '{device}' to profile\n  what to do: {cure}\n"

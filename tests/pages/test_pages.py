@@ -607,6 +607,13 @@ def test_clocks_say_in_how_many_samples_they_were_held_back() -> None:
     assert [row[-1] for row in table.rows] == ["1 of 2: software power cap", "0 of 1"]
 
 
+def test_what_nobody_says_of_throttling_is_unknown_and_not_zero() -> None:
+    """A driver may tell neither the clock nor what holds it back, or only one of them."""
+    samples = (ClockSample("naive", 1980), ClockSample("naive", 1980), ClockSample("sdpa_flash", None, throttle=("software power cap",)), ClockSample("sdpa_flash", 1980))
+    table = device.clocks(replace(facts("h200"), clocks=Clocks(samples=samples)))
+    assert [row[-1] for row in table.rows] == [None, "1 of 1: software power cap"]
+
+
 def test_gaps_in_a_profiled_forward_are_blamed_on_nobody() -> None:
     run = facts("h200")
     assert pictures.lanes(run.variants["naive"]).caption == "One forward under the profiler, onto an empty queue: gaps between activities say little about a loop without it."

@@ -97,3 +97,12 @@ def test_dirs_names_one_folder_with_a_blank_or_several_as_a_shell_would(tmp_path
     assert reviewing.named_folders("'my runs' other") == [Path("my runs"), Path("other")]
     with pytest.raises(ReportError, match="DIRS='my runs: No closing quotation\n  what to do: quote each folder"):
         reviewing.named_folders("'my runs")
+
+
+@pytest.mark.parametrize(("status", "make_ends_with"), [(0, 0), (1, 0), (2, 2)])
+def test_doctors_answer_that_a_report_is_limited_is_no_failure_of_makes(tmp_path, status, make_ends_with):
+    stand_in = tmp_path / "python"
+    stand_in.write_text(f"#!/bin/sh\necho \"$@\"\nexit {status}\n")
+    stand_in.chmod(0o755)
+    done = make(tmp_path, "doctor", "ARGS=--json", f"ENVIRONMENTS=echo {stand_in}; :")
+    assert (done.returncode, done.stdout) == (make_ends_with, "-m reportgen doctor --json\n")
