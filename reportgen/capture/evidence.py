@@ -65,7 +65,7 @@ def survey(report: Report, device: str | None, workload: Workload | None) -> dic
     report.at("the device", "looking")
     seen = machine.look(device, watch=0.3)
     notices = causes.diagnose(seen, device)
-    if seen.torch.version is None or (operands.is_gpu(device or "cuda") and (device or seen.torch.available) and not causes.gpu_works(seen)):
+    if any(notice.effect is causes.Effect.NOTHING_MEASURED for notice in notices) or (operands.is_gpu(device or "cuda") and (device or seen.torch.available) and not causes.gpu_works(seen)):
         return {"notices": notices}
     device = device or ("cuda" if seen.torch.available else "cpu")
     described = plain(environment.describe(device))

@@ -621,3 +621,19 @@ def test_a_chain_of_stages_restores_the_handler_that_was_there():
 def test_a_device_of_another_name_is_answered_with_what_was_meant(device, cure, capsys):
     assert cli.main(["report", "--device", device]) == 2
     assert capsys.readouterr().err == f"error: there is no device '{device}' to profile\n  what to do: {cure}\n"
+
+
+def test_profile_gives_another_gpu_of_a_recorded_name_a_place_of_its_own(tmp_path, monkeypatch):
+    """24 GiB are recorded; 48 GiB under the same name come."""
+    from reportgen.capture import session
+    from run_builder import data, record
+
+    monkeypatch.setattr(cli, "ROOT", tmp_path)
+    layout = Layout(tmp_path)
+    first = record(layout.recorded, traces=False, change=lambda run: run["device"].update(memory_bytes=24 * 2**30))
+    both = {"nvidia-h200/article", "nvidia-h200-48gb/article"}
+    for size, slots in ((24, {"nvidia-h200/article"}), (48, both), (48, both)):
+        monkeypatch.setattr(session, "capture", lambda request, shown, size=size: (data(seed=1, change=lambda run: run["device"].update(memory_bytes=size * 2**30)), {}))
+        assert cli.main(["profile"]) == 0
+        assert {folder.relative_to(layout.recorded).as_posix() for folder in run_room.discover(layout.recorded)} == slots
+    assert run_room.load(first).device.memory_bytes == 24 * 2**30
