@@ -6,9 +6,9 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from typing import Any
 
 HUGE, TINY = 1e300, 1e-300
@@ -24,7 +24,7 @@ Place = tuple[Any, Any]
 
 def mutated(content: Any, seed: int) -> tuple[Any, list[str]]:
     """A damaged copy: one to four changes, anywhere."""
-    source, copy = random.Random(seed), json.loads(json.dumps(content))
+    source, copy = random.Random(seed), deepcopy(content)
     done = []
     for _ in range(source.choice((1, 1, 1, 2, 2, 3, 4))):
         container, key, path = _somewhere(copy, source)
@@ -45,7 +45,7 @@ def fields(content: Any) -> Iterator[tuple[Any, str]]:
             if value == "delete":
                 del container[path[-1]]
             else:
-                container[path[-1]] = json.loads(json.dumps(value))
+                container[path[-1]] = deepcopy(value)
             yield copy, f"{'.'.join(map(str, path))}: {value!r}"
 
 
@@ -79,7 +79,7 @@ def _delete(container: Any, key: Any, source: random.Random, root: Any) -> None:
 
 
 def _retype(container: Any, key: Any, source: random.Random, root: Any) -> None:
-    container[key] = source.choice(OTHERS)
+    container[key] = deepcopy(source.choice(OTHERS))
 
 
 def _number(container: Any, key: Any, source: random.Random, root: Any) -> None:
@@ -133,7 +133,7 @@ def _rename(container: Any, key: Any, source: random.Random, root: Any) -> None:
 
 
 def _add(container: Any, key: Any, source: random.Random, root: Any) -> None:
-    container[key][source.choice(("later", "reason", "status"))] = source.choice(OTHERS)
+    container[key][source.choice(("later", "reason", "status"))] = deepcopy(source.choice(OTHERS))
 
 
 def _exchange(container: Any, key: Any, source: random.Random, root: Any) -> None:
@@ -143,7 +143,7 @@ def _exchange(container: Any, key: Any, source: random.Random, root: Any) -> Non
     if not isinstance(inside[name], (dict, list)):
         inside[name], container[key] = container[key], inside[name]
     else:
-        container[key] = json.loads(json.dumps(inside[name]))
+        container[key] = deepcopy(inside[name])
 
 
 Change = Callable[[Any, Any, random.Random, Any], None]
