@@ -41,6 +41,9 @@ PUBLIC_SITES = ("pytorch.org", "github.com", "nvidia.com", "amd.com", "python.or
 _FOLDER_END = r"(?:[/\\][^\s\"'<>():,;]*)?"
 _PATH = re.compile(r"(?<![\w/.>-])(?<!</)(?<!-[IL])(?:/[\w.@+~=%-]+){2,}/?|(?<=-[IL])(?:/[\w.@+~=%-]+)+/?|(?<![\w])[A-Za-z]:[\\/](?![\\/])[^\s\"']+|(?<![\w~])~/[^\s\"']+"
                    r"|(?<![\w\\])\\\\[\w.$-]+\\[^\s\"']+")
+_PATH_IN_CODE = re.compile(r"(?<![\w/.)\]])/(?:home|Users|root|mnt|media|data|tmp|var|opt|srv|scratch|workspace|usr|etc|nfs|lustre|gpfs)(?:/[\w.@+~=%-]+)+/?|[A-Za-z]:[\\/](?![\\/])[^\s\"']+"
+                           r"|(?<=[\"'])~/[^\s\"']+")
+"""In code `a /b/ c` is arithmetic, so a path must begin as one."""
 _UUID = re.compile(r"\b(?:GPU-|MIG-)?[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b|\b(?:GPU|MIG)-[0-9a-fA-F]{4,}[0-9a-fA-F-]*\b")
 _POINTER = re.compile(r"\b0x[0-9a-f]{9,16}\b")
 _URL = re.compile(r"\b[a-zA-Z][a-zA-Z0-9+.-]{1,15}://(?P<owner>[^\s/@\"'<>]*@)?(?P<site>[\w.\[\]:-]*)[^\s\"'<>)]*")
@@ -83,13 +86,16 @@ class Machine:
 
     def name(self, text: str) -> str:
         """A name without what no name contains: folders, paths, UUIDs, pointers."""
+        return self._without(text, _PATH)
+
+    def _without(self, text: str, paths: re.Pattern[str]) -> str:
         if self._folders:
             text = self._folders.sub("<path>", text)
-        return _POINTER.sub("<address>", _UUID.sub("<uuid>", _PATH.sub("<path>", text)))
+        return _POINTER.sub("<address>", _UUID.sub("<uuid>", paths.sub("<path>", text)))
 
     def code(self, text: str) -> str:
         """Source code without paths, and without what a login is made of."""
-        return self.name(_TOKEN.sub("<secret>", _URL.sub(_public, text)))
+        return self._without(_TOKEN.sub("<secret>", _URL.sub(_public, text)), _PATH_IN_CODE)
 
     def text(self, text: str) -> str:
         """A sentence without anything that identifies the machine or its owner."""

@@ -51,7 +51,7 @@ def test_a_sentence_without_anything_private_stays_as_it_is(harmless):
 
 
 @pytest.mark.parametrize("code", [
-    "scores = q @ k.transpose(-2, -1) / math.sqrt(d)", "scores = q@k.mT", "out = weights@v.contiguous()", "# lovelace wrote this", "x = a[::2]",
+    "scores = q @ k.transpose(-2, -1) / math.sqrt(d)", "scores = q@k.mT", "out = weights@v.contiguous()", "# lovelace wrote this", "x = a[::2]", "y = x /b/c", "z = (a) /data/ b", "t: Tensor",
     "# https://pytorch.org/docs/stable/x.html",
 ])  # fmt: skip
 def test_source_code_stays_as_it_is(code):
@@ -59,7 +59,8 @@ def test_source_code_stays_as_it_is(code):
 
 
 @pytest.mark.parametrize(("code", "public"), [
-    ("open('/home/ada.l/x.txt')", "open('<path>')"), ("url = 'https://bot:pw@index.corp.example/x'", "url = '<url>'"), ("t = 'hf_abcdefghij0123456789'", "t = '<secret>'"),
+    ("open('/home/ada.l/x.txt')", "open('<path>')"), ("# see /mnt/share/notes.md", "# see <path>"), ("open('~/x')", "open('<path>')"), ("open('C:/Users/ada/x')", "open('<path>')"),
+    ("url = 'https://bot:pw@index.corp.example/x'", "url = '<url>'"), ("t = 'hf_abcdefghij0123456789'", "t = '<secret>'"),
 ])
 def test_source_code_loses_paths_and_logins(code, public):
     assert ADA.code(code) == public
