@@ -1,6 +1,6 @@
 """Damaged runs: whatever is done to `run.json` or the floor, the end is a page or an error of two lines, never a traceback.
 
-`MUTATIONS=5000` tries so many and each kind of value in each field (about ten minutes, charts drawn where pages are
+`MUTATIONS=5000` tries so many and each kind of value in each field (a quarter of an hour on a quiet machine, charts drawn where pages are
 rendered); without it about 300 are tried.
 """
 
