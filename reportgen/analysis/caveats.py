@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from statistics import median
 
+from ..numbers.statistics import MINIMUM_EFFECT
 from ..run import Run
 from ..saying.units import Count, Percent, Ratio, Seconds
 from . import counters
 from .model import Caveat, CaveatKind, VariantFacts
 from .residency import occupancy_disagrees
+from .traffic import least_time
 
 TIMER_AGREEMENT = 0.05
 CLOCK_AGREEMENT = 0.03
@@ -18,7 +20,7 @@ CLOCK_AGREEMENT = 0.03
 def run_caveats(run: Run, variants: Mapping[str, VariantFacts]) -> tuple[Caveat, ...]:
     """Most serious first; empty if nothing is to be said."""
     sources: tuple[Callable[[Run, Mapping[str, VariantFacts]], Iterator[Caveat]], ...] = (
-        _neighbours, _throttling, _clock_spread, _lost_records, _above_wall, _timer_notes, _timers, _differing, _uncounted, _occupancy)
+        _neighbours, _throttling, _clock_spread, _lost_records, _above_wall, _beyond_ceilings, _timer_notes, _timers, _differing, _uncounted, _occupancy)
     return tuple(caveat for source in sources for caveat in source(run, variants))
 
 
@@ -91,6 +93,14 @@ def above_wall(variant: VariantFacts) -> bool:
     """Whether GPU time is longer than wall time by more than two timers of one thing may differ."""
     gpu, wall = variant.gpu_time, variant.wall_time
     return gpu is not None and wall is not None and gpu.median > wall.median * (1 + TIMER_AGREEMENT)
+
+
+def _beyond_ceilings(run: Run, variants: Mapping[str, VariantFacts]) -> Iterator[Caveat]:
+    """No forward does the work of the visible pairs faster than the matmul ceiling, nor moves its operands faster than the copy's where no cache holds them."""
+    least = least_time(run.workload, run.ceilings, run.device.l2_cache_bytes)
+    names = [v.title for v in variants.values() if least and v.ok and v.gpu_time and v.gpu_time.median < least / (1 + MINIMUM_EFFECT)]
+    if least and names:
+        yield Caveat(CaveatKind.BEYOND_CEILINGS, {"titles": tuple(names), "least": Seconds(least)})
 
 
 def _timer_notes(run: Run, variants: Mapping[str, VariantFacts]) -> Iterator[Caveat]:

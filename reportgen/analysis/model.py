@@ -198,13 +198,15 @@ class CaveatKind(Enum):
     ABOVE_WALL = "GPU time is above wall time"
     TIMER_NOTE = "GPU time was taken in another way"
     TIMERS_DISAGREE = "trace and timer disagree"
+    BEYOND_CEILINGS = "a time is below what the ceilings allow"
     FORWARDS_DIFFER = "forwards ran different activities"
     OPS_DIFFER = "forwards dispatched different ops"
     UNCOUNTED = "counters of a variant are left out"
     OCCUPANCY_CONTRADICTED = "a tool contradicts the arithmetic"
 
 
-TRAVELLING = (CaveatKind.NEIGHBOURS, CaveatKind.THROTTLED, CaveatKind.CLOCKS_APART, CaveatKind.ABOVE_WALL, CaveatKind.TIMER_NOTE, CaveatKind.TIMERS_DISAGREE)
+TRAVELLING = (CaveatKind.NEIGHBOURS, CaveatKind.THROTTLED, CaveatKind.CLOCKS_APART, CaveatKind.ABOVE_WALL, CaveatKind.TIMER_NOTE, CaveatKind.TIMERS_DISAGREE,
+              CaveatKind.BEYOND_CEILINGS)
 """Kinds that make times of the run suspect, whichever page shows them."""
 
 

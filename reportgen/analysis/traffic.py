@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from ..run import Ceilings
+from ..run.workload import Workload
 from .model import ActivityFacts, RunFacts, VariantFacts
 from .patterns.roles import MULTIPLIES
 
@@ -150,7 +152,20 @@ def operand_ratio(facts: RunFacts, variant: VariantFacts) -> float | None:
 
 def needed_flop(facts: RunFacts) -> int:
     """FLOP of the pairs that the mask leaves: the least that any implementation must do."""
-    return facts.workload.causal_flop if facts.workload.causal else facts.workload.full_flop
+    return _needed(facts.workload)
+
+
+def _needed(workload: Workload) -> int:
+    return workload.causal_flop if workload.causal else workload.full_flop
+
+
+def least_time(workload: Workload, ceilings: Ceilings | None, cache: int | None) -> float | None:
+    """Seconds that no forward can undercut whatever the cache (bytes, `None` where not known) holds; `None` without a matmul ceiling."""
+    if ceilings is None or not ceilings.matmul_flop_per_s:
+        return None
+    beyond = cache is not None and workload.operand_bytes >= OPERANDS_BEYOND_CACHE * cache
+    by_bytes = workload.operand_bytes / ceilings.copy_bytes_per_s if beyond and ceilings.copy_bytes_per_s else 0.0
+    return max(_needed(workload) / ceilings.matmul_flop_per_s, by_bytes)
 
 
 def best(facts: RunFacts) -> Best | None:

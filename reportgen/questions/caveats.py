@@ -50,6 +50,8 @@ _SENTENCES: Mapping[CaveatKind, Callable[[_Args], str]] = {
     CaveatKind.MEMSETS_LOST: lambda a: f"{a['title']}: its memset calls left no GPU record, so memsets are not counted and their time is missing.",
     CaveatKind.ABOVE_WALL: lambda a: (f"{a['title']}: its GPU time ({a['gpu']}) is above the wall time of the same work ({a['wall']}), "
                                       "which cannot be: one of the two was disturbed while it was taken."),
+    CaveatKind.BEYOND_CEILINGS: lambda a: (f"The GPU time of {listed(a['titles'])} is below what this run's own ceilings allow ({a['least']}), which cannot be: "
+                                           "a ceiling was measured too low, or a time is wrong."),
     CaveatKind.TIMER_NOTE: lambda a: f"GPU time of {listed(a['titles'])}: {a['note']}.",
     CaveatKind.TIMERS_DISAGREE: lambda a: (f"{a['title']}: the activities in the trace add up to {a['traced']}, {a['ratio']} the {a['timed']} per forward of the timed replay; "
                                            "the replay is the number that decides claims."),

@@ -12,7 +12,7 @@ from reportgen.analysis.build import typical_forwards
 from reportgen.analysis.caveats import run_caveats as typed_caveats
 from reportgen.numbers.statistics import Estimate
 from reportgen.questions.caveats import said
-from reportgen.run import Clocks, ClockSample, KernelCounters, Protocol
+from reportgen.run import Ceilings, Clocks, ClockSample, KernelCounters, Protocol
 from reportgen.run.noise import Noise, save
 from reportgen.trace import Activity, Forward, Launch
 
@@ -65,6 +65,22 @@ def test_neighbours_make_every_time_suspect():
 
 def test_a_quiet_run_has_no_caveat():
     assert run_caveats(run_with(clocks=Clocks()), {}) == ()
+
+
+def test_a_time_below_what_the_ceilings_allow_is_said():
+    """17.2 GFLOP for the visible pairs at 800 TFLOP/s are 21.5 µs. 64 MiB of operands at 1 TB/s are 67.1 µs, and count only where no cache can hold a part of them."""
+    run, built = run_with(clocks=Clocks()), facts_room.build(run_room.load(RECORDED)).variants["sdpa_flash"]
+    timed = replace(built, times={"gpu_time": Estimate((20e-6,) * 7)}, trace_gpu_time=None)
+    run = replace(run, ceilings=Ceilings(4e12, 800e12, 50e12), device=replace(run.device, l2_cache_bytes=60 * 2**20))
+    assert run_caveats(run, {"sdpa_flash": timed}) == (
+        "The GPU time of SDPA flash is below what this run's own ceilings allow (21.5 µs), which cannot be: a ceiling was measured too low, or a time is wrong.",)
+    slower = replace(timed, times={"gpu_time": Estimate((22e-6,) * 7)})
+    assert run_caveats(run, {"sdpa_flash": slower}) == ()
+    slow_copy = replace(run, ceilings=Ceilings(1e12, 800e12, 50e12))
+    assert run_caveats(slow_copy, {"sdpa_flash": slower}) == ()
+    small_cache = replace(slow_copy, device=replace(run.device, l2_cache_bytes=16 * 2**20))
+    assert "(67.1 µs)" in run_caveats(small_cache, {"sdpa_flash": slower})[0]
+    assert run_caveats(replace(run, ceilings=None), {"sdpa_flash": timed}) == ()
 
 
 def test_the_trace_and_the_timer_apart_by_more_than_five_percent_is_said():
