@@ -20,8 +20,13 @@ CLOCK_AGREEMENT = 0.03
 def run_caveats(run: Run, variants: Mapping[str, VariantFacts]) -> tuple[Caveat, ...]:
     """Most serious first; empty if nothing is to be said."""
     sources: tuple[Callable[[Run, Mapping[str, VariantFacts]], Iterator[Caveat]], ...] = (
-        _neighbours, _throttling, _clock_spread, _lost_records, _above_wall, _beyond_ceilings, _timer_notes, _timers, _differing, _uncounted, _occupancy)
+        _edited, _neighbours, _throttling, _clock_spread, _lost_records, _above_wall, _beyond_ceilings, _timer_notes, _timers, _differing, _uncounted, _occupancy)
     return tuple(caveat for source in sources for caveat in source(run, variants))
+
+
+def _edited(run: Run, variants: Mapping[str, VariantFacts]) -> Iterator[Caveat]:
+    if run.edited:
+        yield Caveat(CaveatKind.EDITED, {"files": run.edited})
 
 
 def _neighbours(run: Run, variants: Mapping[str, VariantFacts]) -> Iterator[Caveat]:

@@ -189,6 +189,7 @@ class VariantFacts:
 class CaveatKind(Enum):
     """What a caveat warns of."""
 
+    EDITED = "the record was changed after it was saved"
     NEIGHBOURS = "others used the GPU"
     THROTTLED = "the clocks were held back"
     CLOCKS_APART = "the clock differed between variants"
@@ -205,7 +206,7 @@ class CaveatKind(Enum):
     OCCUPANCY_CONTRADICTED = "a tool contradicts the arithmetic"
 
 
-TRAVELLING = (CaveatKind.NEIGHBOURS, CaveatKind.THROTTLED, CaveatKind.CLOCKS_APART, CaveatKind.ABOVE_WALL, CaveatKind.TIMER_NOTE, CaveatKind.TIMERS_DISAGREE,
+TRAVELLING = (CaveatKind.EDITED, CaveatKind.NEIGHBOURS, CaveatKind.THROTTLED, CaveatKind.CLOCKS_APART, CaveatKind.ABOVE_WALL, CaveatKind.TIMER_NOTE, CaveatKind.TIMERS_DISAGREE,
               CaveatKind.BEYOND_CEILINGS)
 """Kinds that make times of the run suspect, whichever page shows them."""
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import atexit
 import multiprocessing
 import os
+import shutil
 import signal
 import tempfile
 import threading
@@ -18,7 +19,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Callable
 
-from ..company import parents
+from ..company import belongings, parents
 from ..company.alive import Process, born
 from ..errors import CaptureFailed
 
@@ -118,6 +119,7 @@ def _context() -> Any:
         context.set_forkserver_preload(PRELOADED)
         atexit.unregister(_end_server)
         atexit.register(_end_server)
+        _shorten_sockets()
         for rule in UNSAID:
             _unsaid(rule)
         resource_tracker.ensure_running()  # it would lift the block that follows
@@ -127,6 +129,15 @@ def _context() -> Any:
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, former)  # a Ctrl-C of meanwhile arrives now
     return context
+
+
+def _shorten_sockets() -> None:
+    """Has the fork server's socket lie where its name is short enough, before it is made."""
+    config = multiprocessing.process.current_process()._config  # type: ignore[attr-defined]
+    folder = belongings.for_sockets() if config.get("tempdir") is None else None
+    if folder is not None:
+        config["tempdir"] = str(folder)
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
 
 
 def _unsaid(rule: str) -> None:

@@ -23,6 +23,8 @@ MARK = "REPORTGEN_OWNER"
 """In the environment of all that a command starts: `<process>/<checkout>`."""
 FOLDER = "rg-"
 _OWNER = "owner"
+SHORT, LONGEST = "/tmp", 60
+"""Characters that a folder may have in which `multiprocessing` makes a folder and a socket: 92 on some systems, less these two."""
 ENDING = 5.0
 """Seconds that a killed process has to go."""
 
@@ -42,8 +44,7 @@ def own(checkout: Path) -> Iterator[None]:
             sweep_folder(Path(tempfile.gettempdir()))
         return
     former, temporary = os.environ.get("TMPDIR"), tempfile.tempdir
-    folder = Path(tempfile.mkdtemp(prefix=f"{FOLDER}{os.getpid()}-"))
-    (folder / _OWNER).write_text(str(Process.this()), encoding="utf-8")
+    folder = _make(None)
     os.environ[MARK] = f"{Process.this()}/{_name(checkout)}"
     os.environ["TMPDIR"] = tempfile.tempdir = str(folder)
     try:
@@ -57,14 +58,31 @@ def own(checkout: Path) -> Iterator[None]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def _make(below: str | None) -> Path:
+    folder = Path(tempfile.mkdtemp(prefix=f"{FOLDER}{os.getpid()}-", dir=below))
+    (folder / _OWNER).write_text(str(Process.this()), encoding="utf-8")
+    return folder
+
+
+def for_sockets() -> Path | None:
+    """A folder with a short path, where the temporary one is too long for the name of a socket; `None` where it is not.
+
+    The caller removes it.
+    """
+    if len(os.fsencode(tempfile.gettempdir())) <= LONGEST or not os.access(SHORT, os.W_OK):
+        return None
+    return _make(SHORT)
+
+
 def _name(checkout: Path) -> str:
     return hashlib.sha256(os.fsencode(checkout.resolve())).hexdigest()[:12]
 
 
 def sweep() -> None:
     """Removes the temporary folders of commands that were killed."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{FOLDER}*"):
-        sweep_folder(folder)
+    for place in {tempfile.gettempdir(), SHORT}:
+        for folder in Path(place).glob(f"{FOLDER}*"):
+            sweep_folder(folder)
 
 
 def sweep_folder(folder: Path) -> None:

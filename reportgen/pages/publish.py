@@ -6,9 +6,9 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Mapping, Sequence
 
 from .. import analysis as facts_room
 from .. import findings, pages
@@ -100,11 +100,19 @@ def check(layout: Layout) -> None:
         raise PageMismatch("\n".join(["docs/runs is not in order", *disorder]), cure="do what each line says, then `make render`")
     runs = layout.recorded_runs()
     featured = layout.featured(runs)
-    problems = [line.removeprefix(f"{layout.root}/") for line in pages.check(runs, layout.docs, featured)]
-    problems += readme.differences(layout.readme.read_text(encoding="utf-8"), _readme(layout, runs, featured))
+    files = pages.files(runs, featured)
+    problems = [line.removeprefix(f"{layout.root}/") for line in tree.differences(files, layout.docs)]
+    text = _text(layout)
+    problems += readme.differences(text, _readme(layout, runs, featured)) + readme.typed(text)
+    problems += checks.strangers(layout.docs, files, _configuration(layout))
     if problems:
         raise PageMismatch("\n".join(["the committed pages are not what the runs render to", *problems]),
-                           cure="`make render` writes them anew; a number is never edited by hand")
+                           cure="`make render` writes pages anew; do what the other lines say; a number is never edited by hand")
+
+
+def _configuration(layout: Layout) -> str:
+    file = layout.root / "mkdocs.yml"
+    return file.read_text(encoding="utf-8") if file.is_file() else ""
 
 
 def _locked_torch(layout: Layout) -> str | None:
@@ -114,9 +122,21 @@ def _locked_torch(layout: Layout) -> str | None:
     return found[1] if found else None
 
 
+def _text(layout: Layout) -> str:
+    """The README as it is.
+
+    Raises:
+        ReportError: it is no UTF-8.
+    """
+    try:
+        return layout.readme.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ReportError(f"is no UTF-8 text (byte {error.start})", where="README.md", cure="restore the file from version control") from None
+
+
 def _readme(layout: Layout, runs: Sequence[Run], featured: str) -> str:
     shown = facts_room.build(next(run for run in runs if run.slot == featured))
-    return readme.update(layout.readme.read_text(encoding="utf-8"), shown, findings.outcomes(shown))
+    return readme.update(_text(layout), shown, findings.outcomes(shown))
 
 
 def build_site(layout: Layout, docs: Path) -> None:
@@ -129,6 +149,12 @@ def build_site(layout: Layout, docs: Path) -> None:
                    "SOURCE_DATE_EPOCH": EPOCH, "NO_MKDOCS_2_WARNING": "1"}
     # Never --quiet: together with --strict it hides failures and ends with 0.
     done = subprocess.run([sys.executable, "-E", "-m", "mkdocs", "build", "--strict"], cwd=layout.root, env=environment,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
     if done.returncode:
-        raise ReportError(f"the strict build of the site failed\n{done.stdout.strip()}", cure="mend what MkDocs names above, then `make site`")
+        raise ReportError(f"the strict build of the site failed\n{_words(done.stdout)}", cure="mend what MkDocs names above, then `make site`")
+
+
+def _words(said: str) -> str:
+    """What MkDocs said; of an error that it did not expect, the last line."""
+    lines = said.strip().splitlines()
+    return lines[-1] if any(line.startswith("Traceback (most recent call last)") for line in lines) else "\n".join(lines)

@@ -22,9 +22,11 @@ def as_bytes(content: str | bytes) -> bytes:
 def write(files: Mapping[str, str | bytes], out: Path) -> None:
     """Writes what changed and removes generated files that no run renders to any more."""
     for name, content in files.items():
+        if (out / name).is_symlink():
+            (out / name).unlink()
         target = names.below(out, out / name)
         data = as_bytes(content)
-        if not target.is_file() or target.is_symlink() or target.read_bytes() != data:
+        if not target.is_file() or target.read_bytes() != data:
             target.parent.mkdir(parents=True, exist_ok=True)
             swap.write_whole(target, data)
     for left in out.rglob(f".*{swap.FRESH}"):

@@ -41,6 +41,8 @@ def _records_lost(a: _Args) -> str:
 
 
 _SENTENCES: Mapping[CaveatKind, Callable[[_Args], str]] = {
+    CaveatKind.EDITED: lambda a: (f"{listed(a['files'])} of this run {'is' if len(a['files']) == 1 else 'are'} not as recorded: the seal does not fit, "
+                                  "so a number here may have been typed and not measured."),
     CaveatKind.NEIGHBOURS: lambda a: f"{plural(a['others'], 'other compute process', 'other compute processes')} used this GPU during the run, so every time here is suspect.",
     CaveatKind.THROTTLED: _throttled,
     CaveatKind.CLOCKS_APART: _clocks_apart,

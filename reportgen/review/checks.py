@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import re
+from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import Sequence
 
 from .. import analysis as facts_room
 from .. import run as run_room
 from ..errors import ReportError
-from ..run import Run
+from ..run import Run, swap
 from ..run import noise as noise_room
 
 NOTE = "note: "
@@ -23,7 +25,7 @@ def extra(docs: Path, lock_torch: str | None = None) -> list[str]:
     """
     root = docs / "runs"
     runs, problems = readable(docs)
-    return [*_leftovers(root, docs), *problems, *_unnamed_traces(runs, docs), *_misnamed(runs, root, docs), *_featured(root), *_other_torch(runs, lock_torch)]
+    return [*_leftovers(root, docs), *problems, *_unnamed_traces(runs, docs), *_misnamed(runs, root, docs), *_featured(root), *_edited(runs, docs), *_other_torch(runs, lock_torch)]
 
 
 def _shown(path: Path, docs: Path) -> str:
@@ -39,7 +41,7 @@ def _leftovers(root: Path, docs: Path) -> list[str]:
     found = []
     for folder in _slot_folders(root):
         if folder.name.startswith("."):
-            found.append(f"{_shown(folder, docs)}: left by an interrupted save; remove it")
+            found.append(f"{_shown(folder, docs)}: left by a killed command; `make render` brings back the run in it, or removes it")
         elif not (folder / run_room.RUN_FILE).is_file():
             found.append(f"{_shown(folder, docs)}: pages or charts of a run that is not there; remove the folder, or restore its run.json")
     devices = sorted(folder for folder in root.iterdir() if folder.is_dir()) if root.is_dir() else []
@@ -73,12 +75,47 @@ def _misnamed(runs: Sequence[Run], root: Path, docs: Path) -> list[str]:
             for run in runs if run.path.relative_to(root).as_posix() != run.slot]
 
 
+def _edited(runs: Sequence[Run], docs: Path) -> list[str]:
+    """Runs whose seal does not fit. Told and no failure: it tells a typed number from a measured one, and who is to judge is a person."""
+    return [f"{NOTE}{_shown(run.path, docs)}: {', '.join(run.edited)} changed after the run was saved, so its seal does not fit: ask who changed what, and why"
+            for run in runs if run.edited]
+
+
+ASSETS = "assets"
+
+
+def strangers(docs: Path, rendered: Collection[str], configuration: str) -> list[str]:
+    """One line per file in `docs` that is neither rendered nor evidence nor wanted by the site: it would be published all the same.
+
+    Args:
+        rendered: paths below `docs` that the recorded runs render to.
+        configuration: the text of mkdocs.yml, which names the style sheets and scripts.
+    """
+    wanted = {*rendered, "runs/FEATURED"}
+    for folder in run_room.discover(docs / "runs"):
+        place = folder.relative_to(docs).as_posix()
+        wanted |= {f"{place}/{run_room.RUN_FILE}", f"{place}/{noise_room.NOISE_FILE}", *(f"{place}/{file.name}" for file in folder.glob("*.trace.json.gz"))}
+    found = []
+    for file in sorted(docs.rglob("*")):
+        name = file.relative_to(docs).as_posix()
+        if file.is_symlink():
+            found.append(f"{docs.name}/{name}: is a link to {os.readlink(file)}; put the file itself there, or remove it")
+        elif not file.is_file() or name in wanted or (name.startswith(f"{ASSETS}/") and name in configuration):
+            continue
+        elif file.name.startswith(".") and file.name.endswith(swap.FRESH) or name.startswith(f"runs/{swap.JOURNAL}"):
+            found.append(f"{docs.name}/{name}: left by a killed command; `make render` removes it")
+        elif not any(part.startswith(".") for part in file.relative_to(docs).parts):  # what is hidden is not published
+            found.append(f"{docs.name}/{name}: no run renders to it, and it is no evidence; remove it")
+    missing = [name for name in sorted(set(re.findall(rf"{ASSETS}/[\w./-]+", configuration))) if not (docs / name).is_file() or not (docs / name).stat().st_size]
+    return found + [f"{docs.name}/{name}: mkdocs.yml wants it, and it is {'empty' if (docs / name).is_file() else 'not there'}; restore it from version control" for name in missing]
+
+
 def _featured(root: Path) -> list[str]:
     file = root / "FEATURED"
     if not file.is_file():
         slots = [folder.relative_to(root).as_posix() for folder in run_room.discover(root)]
         return [f"{root.parent.name}/runs/FEATURED: is missing; write into it the run that the front page shows: {', '.join(slots)}"] if slots else []
-    named = file.read_text(encoding="utf-8").strip()
+    named = file.read_text(encoding="utf-8", errors="replace").strip()
     return [] if (root / named / run_room.RUN_FILE).is_file() else [f"{root.parent.name}/runs/FEATURED: names {named!r}, which has no run; name one that is there"]
 
 

@@ -115,7 +115,8 @@ def _measured(recorded: Side, seen: RunDiff, again: Callable[[], Side]) -> Decis
 
 def keys(seen: RunDiff) -> set[tuple[str, ...]]:
     """What a comparison shows, without its size: the second pass must share some of it."""
-    return {change.key for change in (*seen.structure, *seen.decisive)}
+    found: set[tuple[str, ...]] = {change.key for change in seen.structure}
+    return found | {change.key for change in seen.decisive}
 
 
 def _what(seen: RunDiff) -> str:

@@ -87,7 +87,7 @@ class Layout:
         """
         slots = [each.slot for each in runs]
         if self._featured.is_file():
-            named = self._featured.read_text(encoding="utf-8").strip()
+            named = self._featured.read_text(encoding="utf-8", errors="replace").strip()
             if named in slots:
                 return named
             raise ReportError(f"names {named!r}, and there is no such run", where=str(self._featured.relative_to(self.root)),

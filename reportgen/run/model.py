@@ -140,6 +140,7 @@ class Run:
     counters: hardware counters per variant, or `None`; `counters_reason` says why there are none
     phases: seconds that each phase of the capture took
     noticed: what kept the run from being whole before it began; empty as well where it was not recorded
+    edited: files that are not as they were saved (see `seal`); `None` for a run without a seal
     """
 
     path: Path
@@ -160,6 +161,7 @@ class Run:
     counters: Counters | None = None
     counters_reason: str | None = None
     noticed: tuple[Noticed, ...] = ()
+    edited: tuple[str, ...] | None = None
 
     @property
     def older(self) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Optional
 
 from ..errors import RunInvalid
-from . import names
+from . import names, seal
 from .decode import Misfit, decode, step
 from .model import RUN_FILE, SCHEMA_VERSION, Run, VariantRun
 from .ranges import Setting, Size
@@ -36,7 +36,8 @@ def load(folder: Path) -> Run:
     file = folder / RUN_FILE
     if not file.exists():
         raise RunInvalid("there is no run here", where=str(folder), cure="record one with `make profile`, or remove the folder")
-    return from_json(document(file, "restore the file from version control; runs are never edited by hand"), folder)
+    data = document(file, "restore the file from version control; runs are never edited by hand")
+    return replace(from_json(data, folder), edited=seal.edited(data, folder))
 
 
 def document(file: Path, cure: str) -> Any:
@@ -68,7 +69,7 @@ def from_json(data: Any, folder: Path) -> Run:
         whole = upgraded(whole)
         entries = _part(Mapping[str, Any], whole, "variants")
         variants = {name: _variant(name, entry, folder) for name, entry in entries.items()}
-        run: Run = decode(Run, whole, path=folder, variants=variants, settings=settings(whole))
+        run: Run = decode(Run, whole, path=folder, variants=variants, settings=settings(whole), edited=None)
         _check_complete(whole)
         _check_names(run, {name: entry.get("trace") for name, entry in entries.items()})
         _check_whole(run)

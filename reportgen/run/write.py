@@ -10,7 +10,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, Mapping
 
-from . import names, scrub
+from . import names, scrub, seal
 from .model import RUN_FILE, slot_name
 
 
@@ -36,7 +36,9 @@ def save(data: dict[str, Any], traces: Mapping[str, dict[str, Any]], runs_root: 
             name = names.trace_file(variant)
             data["variants"][variant]["trace"] = name
             write_trace(staging / name, scrub.trace(trace, machine))
-        (staging / RUN_FILE).write_text(json.dumps(known(scrub.content(data, machine)), indent=1, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
+        content = json.loads(json.dumps(known(scrub.content(data, machine)), allow_nan=False))  # as it will be read again
+        content[seal.FIELD] = seal.seal(content, staging, tuple(names.trace_file(variant) for variant in traces))
+        (staging / RUN_FILE).write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         slots.put(staging, target)
     finally:
         shutil.rmtree(staging, ignore_errors=True)

@@ -587,7 +587,7 @@ def test_check_names_every_page_and_line_that_differs(tmp_path, monkeypatch):
     recorded(layout.recorded, "gpu-x")
     layout.feature_first("gpu-x/article")
     layout.readme.write_text("one\ntwo\n")
-    monkeypatch.setattr(publish.pages, "check", lambda runs, docs, featured: [f"{docs}/index.md:7: expected 'a', found 'b'"])
+    monkeypatch.setattr(publish.tree, "differences", lambda files, docs: [f"{docs}/index.md:7: expected 'a', found 'b'"])
     monkeypatch.setattr(publish, "_readme", lambda layout, runs, featured: "one\nTWO\n")
     with pytest.raises(PageMismatch) as caught:
         publish.check(layout)

@@ -226,3 +226,95 @@ def test_another_gpu_of_the_same_name_never_takes_the_place_of_the_recorded_one(
         assert str(caught.value) == (f"nothing was merged\n  {other}: another GPU than the one in nvidia-h200/article has that name (48gb)\n"
                                      "  what to do: record it in this checkout, where it gets a place of its own, or with a LABEL")
     assert (there / "run.json").read_bytes() == before
+
+
+# Every file of docs/, and the README
+
+def add(name, content=b"x"):
+    def edit(root):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_bytes(content)
+    return edit
+
+
+def link(root):
+    (root / "docs" / "index.md").rename(root / "elsewhere.md")
+    (root / "docs" / "index.md").symlink_to(root / "elsewhere.md")
+
+
+def second_table(root):
+    readme = root / "README.md"
+    readme.write_text(readme.read_text() + readme.read_text())
+
+
+def lose(name):
+    return lambda root: (root / name).unlink()
+
+
+def typed(line):
+    return lambda root: (root / "README.md").write_text((root / "README.md").read_text() + f"\n{line}\n")
+
+
+NO_ONES = "no run renders to it, and it is no evidence; remove it"
+HAND_EDITS = {
+    "a page": (add("docs/extra.md"), f"docs/extra.md: {NO_ONES}"),
+    "a chart": (add("docs/runs/nvidia-h200/article/charts/mine.svg", b"<svg/>"), f"docs/runs/nvidia-h200/article/charts/mine.svg: {NO_ONES}"),
+    "a page of one's own": (add("docs/extra.html"), f"docs/extra.html: {NO_ONES}"),
+    "a script": (add("docs/runs/nvidia-h200/article/x.js"), f"docs/runs/nvidia-h200/article/x.js: {NO_ONES}"),
+    "data": (add("docs/runs/nvidia-h200/article/more.json", b"{}"), f"docs/runs/nvidia-h200/article/more.json: {NO_ONES}"),
+    "a file among the runs": (add("docs/runs/foo"), f"docs/runs/foo: {NO_ONES}"),
+    "a style sheet that nobody asks for": (add("docs/assets/other.css"), f"docs/assets/other.css: {NO_ONES}"),
+    "an empty style sheet": (add("docs/assets/report.css", b""), "docs/assets/report.css: mkdocs.yml wants it, and it is empty; restore it from version control"),
+    "no style sheet": (lose("docs/assets/report.css"), "docs/assets/report.css: mkdocs.yml wants it, and it is not there; restore it from version control"),
+    "half a page": (add("docs/.index.md.new"), "docs/.index.md.new: left by a killed command; `make render` removes it"),
+    "a link": (link, "docs/index.md:1: expected a generated file, found a link to "),
+    "a second table": (second_table, "README.md: has the markers of the generated table more than once"),
+    "a typed time": (typed("Flash takes 93 µs here."), "'93 µs' is typed and comes from no run; remove it, or let the generated table say it"),
+    "a typed ratio": (typed("cuDNN is 1.57× as fast."), "'1.57×' is typed and comes from no run"),
+    "a bad byte": (add("README.md", b"# Title \xff"), "README.md: is no UTF-8 text (byte 8)"),
+}
+
+
+@pytest.fixture
+def styled(tmp_path, checkout):
+    """A checkout with a style sheet that mkdocs.yml names."""
+    add("docs/assets/report.css")(tmp_path)
+    (tmp_path / "mkdocs.yml").write_text("extra_css:\n  - assets/report.css\n")
+    return checkout
+
+
+def test_every_file_of_docs_and_the_readme_is_looked_at(tmp_path, styled, monkeypatch):
+    """One checkout and one rendering for all edits, each of which is taken back."""
+    from reportgen.pages import publish
+
+    rendered = publish.pages.files([run.load(tmp_path / "docs" / "runs" / "nvidia-h200" / "article")], "nvidia-h200/article")
+    monkeypatch.setattr(publish.pages, "files", lambda runs, featured: rendered)
+    kept = tmp_path / "kept"
+    for place in ("docs", "README.md"):
+        (shutil.copytree if (tmp_path / place).is_dir() else shutil.copyfile)(tmp_path / place, (kept.mkdir(exist_ok=True) or kept) / place)
+    assert styled("render", "--check")[0] == 0
+    for name, (edit, line) in HAND_EDITS.items():
+        edit(tmp_path)
+        status, said = styled("render", "--check")
+        assert status == 2 and line in said and "what to do: " in said, (name, said)
+        shutil.rmtree(tmp_path / "docs")
+        shutil.copytree(kept / "docs", tmp_path / "docs")
+        shutil.copyfile(kept / "README.md", tmp_path / "README.md")
+
+
+def test_rendering_puts_a_page_in_place_of_a_link_and_removes_half_a_page(tmp_path, styled):
+    link(tmp_path)
+    add("docs/.index.md.new")(tmp_path)
+    assert styled("render")[0] == 0
+    assert not (tmp_path / "docs" / "index.md").is_symlink() and (tmp_path / "elsewhere.md").exists()
+    assert styled("render", "--check")[0] == 0
+
+
+def test_a_file_of_the_system_that_is_not_published_is_nobodys_business(tmp_path, styled):
+    add("docs/.DS_Store")(tmp_path)
+    assert styled("render", "--check")[0] == 0
+
+
+def test_a_folder_that_a_killed_command_left_is_named_and_never_to_be_removed_by_hand(runs):
+    (runs / "nvidia-h200" / "article").rename(runs / "nvidia-h200" / ".replaced-x")
+    assert checks.extra(runs.parent)[0] == "docs/runs/nvidia-h200/.replaced-x: left by a killed command; `make render` brings back the run in it, or removes it"

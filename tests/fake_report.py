@@ -1,0 +1,42 @@
+"""`report` as it is, in the checkout FAKE_ROOT, but for pages and site, which are a few small files."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+PAGES = 30
+
+
+def render(layout):
+    """Pages whose text is the driver of the recorded run."""
+    from reportgen.company import signals
+    from reportgen.pages import tree
+
+    runs = layout.recorded_runs()
+    with signals.held():
+        tree.write({f"page-{number}.md": f"{runs[0].software['driver']}\n" * 100 for number in range(PAGES)}, layout.docs)
+    return runs
+
+
+def build(layout, docs):
+    """A site, by a process of its own as MkDocs is one."""
+    subprocess.run([sys.executable, "-c", f"import time; time.sleep(0.2); from pathlib import Path; p = Path({str(layout.site)!r}); p.mkdir(exist_ok=True); (p / 'index.html').write_text('x')"], check=True)
+
+
+def main() -> int:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # as __main__ does
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+    from reportgen.commands import cli
+    from reportgen.pages import publish
+
+    cli.ROOT = Path(os.environ["FAKE_ROOT"])
+    publish.render_recorded, publish.build_site = render, build
+    return cli.main()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
