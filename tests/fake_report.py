@@ -30,11 +30,15 @@ def build(layout, docs):
 def main() -> int:
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # as __main__ does
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-    from reportgen.commands import cli
+    from reportgen.commands import cli, saving
     from reportgen.pages import publish
 
     cli.ROOT = Path(os.environ["FAKE_ROOT"])
     publish.render_recorded, publish.build_site = render, build
+    if os.environ.get("FAKE_GPU"):
+        saving.a_gpu_is_likely = lambda: True
+    if os.environ.get("FAKE_NO_LOOK"):  # as if the disk had become full after the look at it
+        saving.look = lambda layout, chosen: None
     return cli.main()
 
 

@@ -15,9 +15,10 @@ import signal
 import tempfile
 import threading
 import traceback
+from collections.abc import Callable
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any
 
 from ..company import belongings, parents
 from ..company.alive import Process, born

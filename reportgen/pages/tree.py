@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Mapping
 
 from ..run import RUN_FILE, Run, names, swap
 from ..run.noise import NOISE_FILE

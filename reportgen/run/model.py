@@ -12,7 +12,7 @@ from . import names
 from .conditions import Clocks, Host, Noticed, Protocol
 from .counters import Counters
 from .probes import Probes
-from .ranges import Amount, Capability, Count, Extent, Few, Known, Line, Rate, Seconds, Setting, Size, Times, Watts
+from .ranges import Amount, Capability, Count, Extent, Few, Known, Line, Rate, Seconds, Setting, Times, Watts
 from .workload import Workload
 
 SCHEMA_VERSION = 2

@@ -176,7 +176,9 @@ def _bring_back(former: Path, target: Path) -> None:
 
 def _undo(runs_root: Path) -> list[str]:
     """Takes back runs that were put in together with others that did not follow."""
-    (runs_root / f"{JOURNAL}{FRESH}").unlink(missing_ok=True)
+    half = runs_root / f"{JOURNAL}{FRESH}"
+    if half.exists():  # a read-only disk refuses to remove even what is not there
+        half.unlink()
     journal = runs_root / JOURNAL
     if not journal.is_file():
         return []

@@ -6,9 +6,10 @@ import gzip
 import json
 import shutil
 import tempfile
+from collections.abc import Mapping
 from math import isfinite
 from pathlib import Path
-from typing import Any, Mapping
+from typing import Any
 
 from . import names, scrub, seal
 from .model import RUN_FILE, slot_name

@@ -18,16 +18,17 @@ import weakref
 from pathlib import Path
 
 import pytest
-
 from builders import facts, unavailable
+
+from reportgen import findings
+from reportgen import run as run_room
 from reportgen.commands import cli, reporting, saving
-from reportgen.pages import readme
-from reportgen import findings, run as run_room
-from reportgen.errors import PageMismatch, ReportError
-from reportgen.questions.model import Outcome, Source
 from reportgen.commands.interruption import Stages
-from reportgen.run.layout import Layout
 from reportgen.commands.summary import summary
+from reportgen.errors import PageMismatch, ReportError
+from reportgen.pages import readme
+from reportgen.questions.model import Outcome, Source
+from reportgen.run.layout import Layout
 from reportgen.run.workload import PRESETS, altered
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -593,6 +594,17 @@ def test_check_names_every_page_and_line_that_differs(tmp_path, monkeypatch):
         publish.check(layout)
     assert "docs/index.md:7: expected 'a', found 'b'" in str(caught.value).splitlines()
     assert "README.md:2: is 'two', renders to 'TWO'" in str(caught.value).splitlines()
+
+
+def test_of_an_error_that_mkdocs_did_not_expect_the_last_line_is_told(tmp_path, monkeypatch):
+    from reportgen.pages import publish
+
+    said = "INFO - Building\nTraceback (most recent call last):\n  File x, line 1\nOSError: [Errno 28] No space left on device: 'site/index.html'\n"
+    monkeypatch.setattr(publish.subprocess, "run", lambda *given, **named: subprocess.CompletedProcess(given, 1, said))
+    with pytest.raises(ReportError) as caught:
+        publish.build_site(Layout(tmp_path), tmp_path)
+    assert str(caught.value).splitlines() == ["the strict build of the site failed", "OSError: [Errno 28] No space left on device: 'site/index.html'",
+                                              "  what to do: mend what MkDocs names above, then `make site`"]
 
 
 def test_facts_of_a_run_are_one_json_object(tmp_path):

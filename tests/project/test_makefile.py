@@ -82,11 +82,6 @@ def test_a_word_that_is_neither_is_refused(variable):
     assert (done.returncode, done.stderr) == (2, f"error: {variable}=maybe record is neither yes nor no\n  what to do: give {variable}=1 or {variable}=0, or leave it out\n")
 
 
-def test_a_label_with_a_blank_is_refused_as_a_whole():
-    done = subprocess.run([sys.executable, "-m", "reportgen", "profile", "--label", "a b"], cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 2 and done.stderr.startswith("error: the label 'a b' cannot be part of a folder's name\n  what to do: use letters, digits, ")
-
-
 def test_dirs_names_one_folder_with_a_blank_or_several_as_a_shell_would(tmp_path, monkeypatch):
     from reportgen.commands import reviewing
     from reportgen.errors import ReportError

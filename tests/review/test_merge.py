@@ -5,10 +5,10 @@ import shutil
 import pytest
 from run_builder import record
 
-from reportgen.review import checks, merge
 from reportgen import run
-from reportgen.run import slots, swap
 from reportgen.errors import ReportError
+from reportgen.review import checks, merge
+from reportgen.run import slots, swap
 
 
 def files(root):
