@@ -171,7 +171,7 @@ def _end_server() -> None:
     if start_method() == "forkserver":
         from multiprocessing import forkserver
 
-        number = getattr(forkserver._forkserver, "_forkserver_pid", None)  # type: ignore[attr-defined]
+        number = getattr(forkserver._forkserver, "_forkserver_pid", None)
         if number is not None:
             try:
                 os.kill(number, signal.SIGKILL)

@@ -26,8 +26,9 @@ def edited(data: Mapping[str, Any], folder: Path) -> tuple[str, ...] | None:
     """The files of the run that are not as they were saved; `None` where the run has no seal."""
     if FIELD not in data:
         return None
-    found = data[FIELD] if isinstance(data[FIELD], dict) else {}
-    traces = found.get("traces") if isinstance(found.get("traces"), dict) else {}
+    found: dict[str, Any] = data[FIELD] if isinstance(data[FIELD], dict) else {}
+    given = found.get("traces")
+    traces: dict[str, Any] = given if isinstance(given, dict) else {}
     changed = [RUN_FILE] if found.get("run") != _content(data) else []
     variants = data.get("variants")
     named = {entry.get("trace") for entry in variants.values() if isinstance(entry, dict)} if isinstance(variants, dict) else set()
