@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..analysis import SIX, RunFacts
+from ..analysis import SIX, ActivityFacts, RunFacts
 from ..analysis.kernels import element_type, main_kernel, tensor_cores
 from ..analysis.ranking import faster
 from ..questions import needs
@@ -78,7 +78,7 @@ def efficient_rule(facts: RunFacts) -> Decision:
     return decide("one-kernel", **args)
 
 
-def _why_unit(kernel) -> str | None:
+def _why_unit(kernel: ActivityFacts) -> str | None:
     counted = kernel.counters.tensor_core_flop if kernel.counters else None
     if counted is not None:
         return f"the hardware counted {plural(int(counted), 'operation')} there"

@@ -95,12 +95,12 @@ def evidence(facts: RunFacts) -> Evidence:
 
 def _chart(facts: RunFacts) -> tuple[Chart, ...]:
     shown = [(facts.variants[name], main_kernel(facts.variants[name])) for name in FUSED if name in facts.variants]
-    known = [(variant, kernel) for variant, kernel in shown if kernel and kernel.occupancy]
-    said = "; ".join(f"{variant.title} {Percent(kernel.occupancy.theoretical)} by arithmetic, {_field(kernel)} by the profiler" for variant, kernel in known)
-    marks = [kernel.profiler_occupancy if (kernel.profiler_occupancy or 0) >= 0 else None for _, kernel in known]
+    known = [(variant, kernel, kernel.occupancy.theoretical) for variant, kernel in shown if kernel and kernel.occupancy]
+    said = "; ".join(f"{variant.title} {Percent(value)} by arithmetic, {_field(kernel)} by the profiler" for variant, kernel, value in known)
+    marks = [kernel.profiler_occupancy if (kernel.profiler_occupancy or 0) >= 0 else None for _, kernel, _ in known]
     marked = any(mark is not None for mark in marks)
     return number_bars(
-        "flash-occupancy", [(variant, kernel.occupancy.theoretical) for variant, kernel in known], "%",
+        "flash-occupancy", [(variant, value) for variant, _, value in known], "%",
         alt=f"Theoretical occupancy of the fused kernels: {said}.",
         caption="Occupancy from the launch" + (" (bars) and the profiler's field (marks)." if marked else "."),
         reference=marks if marked else None, reference_label="the profiler's field" if marked else None) if known else ()

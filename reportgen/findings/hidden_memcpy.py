@@ -69,8 +69,8 @@ def hidden_rule(facts: RunFacts) -> Decision:
         return decide("copy-in-both", **args)
     if len(copies) > 1:
         return decide("several-copies", **args, count=Count(len(copies)), names=listed([_said(copy) for copy in copies]))
-    copy = copies[0]
-    return decide("one-copy", **args, bytes=Bytes(copied(copy)) if copied(copy) else "of a size that the trace does not tell",
+    copy, size = copies[0], copied(copies[0])
+    return decide("one-copy", **args, bytes=Bytes(size) if size else "of a size that the trace does not tell",
                   time=Seconds(copy.duration), path=" → ".join(f"`{op}`" for op in copy.op_path), kernel=copy.kind == "kernel")
 
 

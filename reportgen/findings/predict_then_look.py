@@ -66,12 +66,12 @@ def rule(facts: RunFacts) -> Decision:
 
 def _extra(variant: VariantFacts, lines: tuple[predictions.Line, ...]) -> str | None:
     """`SDPA math: 3 × cast, 1 × where`: what the trace shows and the prediction does not."""
-    roles = [observed.role for predicted, observed in lines if predicted is None]
+    roles = [observed.role for predicted, observed in lines if predicted is None and observed is not None]
     return f"{variant.title}: {_counted(roles)}" if roles else None
 
 
 def _absent(variant: VariantFacts, lines: tuple[predictions.Line, ...]) -> str | None:
-    roles = [predicted[0] for predicted, observed in lines if observed is None]
+    roles = [predicted[0] for predicted, observed in lines if observed is None and predicted is not None]
     return f"{variant.title}: {_counted(roles)}" if roles else None
 
 

@@ -192,24 +192,29 @@ def _rows(facts: RunFacts) -> tuple[Table, ...]:
     return (Table(columns("Variant", "A row whose every key is masked gives", "In torch's words"), rows, caption="One query row sees no key at all; what comes out for it?"),) if rows else ()
 
 
+def _known(facts: RunFacts) -> list[tuple[VariantFacts, float]]:
+    """Each variant that gave a result, right or wrong, with its error: whose error is beyond what is accepted is seen here."""
+    return [(v, v.relative_error) for v in facts.six if v.state.ran and v.relative_error is not None]
+
+
 def _errors(facts: RunFacts) -> tuple[Table, ...]:
-    """Wrong results too: whose error is beyond what is accepted is seen here."""
-    shown = [v for v in facts.six if v.state.ran and v.relative_error is not None]
-    math = next((v.relative_error for v in shown if v.id == "sdpa_math"), None)
-    rows = tuple((v.title, v.relative_error, Ratio(v.relative_error / math) if math else None, v.allowed_error) for v in shown)
+    shown = _known(facts)
+    math = next((error for v, error in shown if v.id == "sdpa_math"), None)
+    rows = tuple((v.title, error, Ratio(error / math) if math else None, v.allowed_error) for v, error in shown)
     return (Table(columns("Variant", "#Relative error against FP64", "#÷ math's", "#Most that is accepted"), rows,
                   caption="‖out − ref‖ ÷ ‖ref‖ of each variant, the reference computed in FP64."),) if rows else ()
 
 
 def _chart(facts: RunFacts) -> tuple[Chart, ...]:
-    shown = [v for v in facts.six if v.ok and v.relative_error is not None]
-    if not shown:
+    shown = _known(facts)
+    right = [(error, v.title) for v, error in shown if v.ok]
+    if not right:
         return ()
-    said = "; ".join(f"{v.title} {significant(v.relative_error)}" for v in shown)
-    least = min(shown, key=lambda v: v.relative_error)
-    data = {"labels": [v.title for v in shown], "values": [v.relative_error * 1e3 for v in shown], "low": None, "high": None, "unit": "thousandths",
-            "ids": [v.id for v in shown], "reference": None, "log": False}
-    return (Chart("safe-softmax-errors", "bars", data, alt=f"Relative error against FP64: {said}. {least.title} has the smallest.",
+    labels = [v.title if v.ok else f"{v.title}, wrong" for v, _ in shown]
+    said = "; ".join(f"{label} {significant(error)}" for label, (_, error) in zip(labels, shown))
+    data = {"labels": labels, "values": [error * 1e3 for _, error in shown], "low": None, "high": None, "unit": "thousandths",
+            "ids": [v.id for v, _ in shown], "reference": None, "log": False}
+    return (Chart("safe-softmax-errors", "bars", data, alt=f"Relative error against FP64: {said}. {min(right, key=lambda one: one[0])[1]} has the smallest.",
                   caption="Relative error against FP64, in thousandths."),)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..analysis import RunFacts, VariantFacts
 from ..analysis.bounds import ENOUGH, Limit, bounds, largest, limits_told, shares
 from ..analysis.kernels import main_kernel, readable, tensor_cores, uses_tf32
-from ..analysis.ranking import rank
+from ..analysis.ranking import Standing, rank
 from ..analysis.reach import Reach, reach
 from ..analysis.traffic import Best, CacheDoubt, best, forward_traffic, forward_work, needed_flop, why_no_ratio
 from ..hardware import peaks as device
@@ -59,7 +59,8 @@ def best_rule(facts: RunFacts) -> Decision:
 
 def _against(facts: RunFacts, quickest: VariantFacts, taken: float) -> str:
     """Who is held against the best time: the fastest where one variant is, else whoever has the smallest time."""
-    if rank(facts, "gpu_time").winner == quickest.id:
+    ranking = rank(facts, "gpu_time")
+    if ranking.standing is Standing.ONE and ranking.winner == quickest.id:
         return f"{quickest.title}, the fastest here, takes {Seconds(taken)}"
     return f"The smallest GPU time here is that of {quickest.title}, {Seconds(taken)}"
 

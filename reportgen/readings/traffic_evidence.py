@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..analysis import ActivityFacts, RunFacts, VariantFacts
 from ..analysis.bounds import apart, asked_for, requested
 from ..analysis.kernels import readable
-from ..analysis.traffic import activity_traffic, dram_bytes, forward_traffic
+from ..analysis.traffic import Traffic, activity_traffic, dram_bytes, forward_traffic
 from ..hardware import peaks as device
 from ..questions.bar_charts import number_bars
 from ..questions.limit_words import ratio_cell, ratio_notes
@@ -28,6 +28,13 @@ def evidence(facts: RunFacts) -> Evidence:
     return Evidence(tables=(_forwards(facts, shown), *(_steps(variant) for variant in stepwise)), charts=(*_bars(facts, shown), *_roles(shown)))
 
 
+def _parts(traffic: Traffic | None) -> tuple[Bytes | None, ...]:
+    """All, read, written, and from the trace where that is anything."""
+    if traffic is None:
+        return None, None, None, None
+    return Bytes(traffic.total), Bytes(traffic.read), Bytes(traffic.written), _size(traffic.from_trace or None)
+
+
 def _size(value: float | None) -> Bytes | None:
     return None if value is None else Bytes(value)
 
@@ -38,8 +45,7 @@ def _forwards(facts: RunFacts, shown: list[VariantFacts]) -> Table:
     for variant in shown:
         traffic = forward_traffic(variant)
         speed = rate(traffic.total, variant) if traffic else None
-        rows.append((variant.title, _size(asked_for(variant)), _size(traffic and traffic.total), _size(traffic and traffic.read), _size(traffic and traffic.written),
-                     _size(traffic and traffic.from_trace or None), ratio_cell(facts, variant), us(time(variant)), per_second(speed),
+        rows.append((variant.title, _size(asked_for(variant)), *_parts(traffic), ratio_cell(facts, variant), us(time(variant)), per_second(speed),
                      percent(speed, copy), percent(speed, peaks.memory_bytes_per_s if peaks else None)))
     notes = ("Requested: modelled from the shapes, each tensor once per step. Counted: at the door to memory. Of it, copies and memsets are from the trace.",
              *ratio_notes(facts, shown),

@@ -179,3 +179,5 @@ def test_a_wrong_result_is_in_the_table_of_errors_and_in_no_ranking():
     assert outcome("math-accurate", wrong).headline.startswith("Math has the smallest error against FP64 of the 5 variants with a right result: 0.00166 (relative);")
     table = next(table for table in FINDING.evidence(wrong).tables if table.caption.startswith("‖out − ref‖"))
     assert [row for row in table.rows if row[0] == "SDPA cuDNN"][0][1::2] == (0.3, 0.0048)
+    (chart,) = FINDING.evidence(wrong).charts
+    assert chart.alt.endswith("SDPA flash 0.00240; SDPA cuDNN, wrong 0.300. SDPA math has the smallest.")

@@ -50,13 +50,10 @@ def test_the_oracle_knows_what_some_copies_were_made_for(name: str, claim: str, 
 
 RENDERED = {copy for entry in (*NEVER, *MUST) for copy in entry.copies.split()}
 """Copies whose pages are rendered anyway."""
-OPEN_CROWNS = set("cudnn_trace_lost cudnn_no_kernel_seen one_process three_processes all_equal fused_tied flash_cudnn_tied winner_tied_with_efficient bimodal "
-                  "compiled_fastest untimed_winner only_flash no_fused only_naive pin_ignored".split())
 _CROWNED = re.compile(r"(Naive, compiled|Naive in place|Naive|SDPA \w+)(?:\*\*)?(?: is the fastest (?:here|of the)|, the fastest here)")
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.xfail(reason="truth.md B2, B5", strict=False)) if name in OPEN_CROWNS else name
-                                  for name in GOOD if EVERYTHING or name in RENDERED])
+@pytest.mark.parametrize("name", [name for name in GOOD if EVERYTHING or name in RENDERED])
 def test_nobody_is_called_the_fastest_who_does_not_beat_all_others(name: str, copies: Harness):
     """On the front page, in alt texts, on the hardware pages, in README and terminal: one ranking everywhere."""
     copy = copies[name]
