@@ -12,8 +12,8 @@ from .sampler import Identity, Sampler, others
 
 LEAST_SECONDS = 0.5
 """Seconds of all processors together below which a share says nothing: the kernel counts in hundredths."""
-PARTING = 0.4
-"""Seconds after which a process of ours that has ended has left the driver's list."""
+PARTING, STEP = 2.5, 0.25
+"""Seconds within which a process of ours that has ended leaves the driver's list, and how often that is looked at."""
 
 
 class Watch:
@@ -26,6 +26,7 @@ class Watch:
     def __init__(self, known: Identity | None, *, open_sampler: Callable[..., Sampler] = Sampler, wait: Callable[[float], None] = time.sleep) -> None:
         self.looks: list[dict[str, Any]] = []
         self._known, self._open, self._wait = known, open_sampler, wait
+        self._stay: set[int] = set()  # processes that have been waited for once and are still there
 
     def look(self, when: str, during: dict[str, Any] | None = None) -> None:
         """Adds what is seen now. when: `begin`, `process 3`, `end`; during: what a process of ours saw while it ran (see `inside`)."""
@@ -39,13 +40,23 @@ class Watch:
         if self._known is None:
             return {}
         with self._open("cuda", self._known) as sampler:
-            found = sampler.processes()
-            if found:
-                self._wait(PARTING)  # it may be our own, on its way out
-                found = sampler.processes()
+            found = self._staying(sampler)
             graphics = sampler.processes("Graphics")
-            return {"processes": None if found is None else len(set(found)), "graphics_processes": None if graphics is None else len(set(graphics)),
+            return {"processes": None if found is None else len(found), "graphics_processes": None if graphics is None else len(set(graphics)),
                     "gpu_busy_percent": sampler.busy_percent() if with_busy else None, "gpu_memory_used_bytes": sampler.memory_used()}
+
+    def _staying(self, sampler: Sampler) -> set[int] | None:
+        """Processes on the GPU that are not ours: one of ours that has ended is on its way out, and is waited for."""
+        found = sampler.processes()
+        waited = 0.0
+        while found and not set(found) <= self._stay and waited < PARTING:
+            self._wait(STEP)
+            waited += STEP
+            found = sampler.processes()
+        if found is None:
+            return None
+        self._stay |= set(found)
+        return set(found)
 
     def most(self) -> int | None:
         """The most compute processes beside ours in any look; `None` where nobody tells."""

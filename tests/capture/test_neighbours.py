@@ -40,11 +40,30 @@ def test_what_a_process_saw_while_it_ran_counts_as_well():
     assert (seen.looks[0]["processes"], seen.looks[0]["others_cpu_share"], seen.most()) == (2, 0.25, 2)
 
 
-def test_a_process_of_ours_that_is_just_leaving_is_waited_for():
+def test_a_process_that_stays_is_waited_for_once():
     waited: list[float] = []
     seen = watch(FakeGpu(pids=(7,)), waited=waited)
+    seen.look("begin")
+    assert (sum(waited), seen.most()) == (2.5, 1)
     seen.look("process 1")
-    assert waited == [0.4] and seen.most() == 1
+    assert sum(waited) == 2.5
+
+
+def test_a_process_of_ours_that_is_just_leaving_is_no_neighbour():
+    """The driver lists it until its context is taken apart, here for half a second more."""
+    gpus, waited = [FakeGpu(pids=(7,))], []
+
+    def wait(seconds: float) -> None:
+        waited.append(seconds)
+        if sum(waited) >= 0.5:
+            gpus[0] = FakeGpu()
+
+    class Shown(FakeNvml):
+        gpus = property(lambda self: gpus, lambda self, given: None)
+
+    seen = neighbours.Watch(Identity(FakeGpu().uuid), open_sampler=lambda device, known: Sampler(device, known, load=lambda name: Shown()), wait=wait)
+    seen.look("process 1")
+    assert (waited, seen.most()) == ([0.25, 0.25], 0)
 
 
 def test_where_nobody_tells_neighbours_are_unknown_and_not_none():
