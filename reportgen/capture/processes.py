@@ -120,7 +120,7 @@ def _context() -> Any:
         context.set_forkserver_preload(PRELOADED)
         atexit.unregister(_end_server)
         atexit.register(_end_server)
-        _shorten_sockets()
+        _place_sockets()
         for rule in UNSAID:
             _unsaid(rule)
         resource_tracker.ensure_running()  # it would lift the block that follows
@@ -132,13 +132,20 @@ def _context() -> Any:
     return context
 
 
-def _shorten_sockets() -> None:
-    """Has the fork server's socket lie where its name is short enough, before it is made."""
+def _place_sockets() -> None:
+    """Has the fork server's socket lie where its name is short enough, and in the command's own folder where there is one.
+
+    `multiprocessing` would make a folder of its own, and complain at its end that ours is gone with it.
+    """
     config = multiprocessing.process.current_process()._config  # type: ignore[attr-defined]
-    folder = belongings.for_sockets() if config.get("tempdir") is None else None
+    if config.get("tempdir") is not None:
+        return
+    folder = belongings.for_sockets()
     if folder is not None:
-        config["tempdir"] = str(folder)
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        config["tempdir"] = str(folder)
+    elif belongings.MARK in os.environ:
+        config["tempdir"] = tempfile.gettempdir()
 
 
 def _unsaid(rule: str) -> None:

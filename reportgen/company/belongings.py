@@ -38,9 +38,9 @@ def own(checkout: Path) -> Iterator[None]:
     """
     owner = os.environ.get(MARK)
     if owner is not None:
-        yield
-        process = Process.read(owner.partition("/")[0])
-        if process is not None and not process.lives:
+        try:
+            yield
+        finally:
             sweep_folder(Path(tempfile.gettempdir()))
         return
     former, temporary = os.environ.get("TMPDIR"), tempfile.tempdir

@@ -105,6 +105,26 @@ def test_a_killed_report_leaves_the_evidence_whole_and_nothing_else_and_the_next
     assert (checkout.root / "docs" / "page-0.md").read_text().startswith(f"{checkout.reports}\n")
 
 
+LONG = [(number, whom) for number in SIGNALS for whom in WHOM if whom != "make" or number in (signal.SIGTERM, signal.SIGKILL)]
+"""make waits for its children when it alone is told to end by SIGINT or SIGHUP, which a terminal sends to all."""
+
+
+@pytest.mark.parametrize(("number", "whom"), LONG)
+def test_nothing_measures_on_for_a_command_that_is_gone(checkout, seconds, number, whom):
+    """A child that would work for a minute, and the tool that it started, end at once."""
+    before = checkout.whole()
+    make = checkout.start(seconds=60)
+    assert ended(lambda: len(checkout.alive()) >= 6), checkout.alive()  # make, report, profile, fork server, tracker, child
+    (os.killpg if whom == "the group" else os.kill)(numbers(checkout, make)["make" if whom == "the group" else whom], number)
+    began = time.monotonic()
+    assert ended(lambda: not checkout.alive()), f"{signal.Signals(number).name} of {whom}: {checkout.alive()}"
+    assert time.monotonic() - began < GONE
+    said, _ = make.communicate(timeout=10)
+    assert "Traceback" not in said and checkout.whole() == before
+    if number != signal.SIGKILL or whom != "the group":
+        assert checkout.leftovers() == [], said
+
+
 def test_a_second_report_is_told_who_runs_and_wait_waits_for_it(checkout, seconds):
     first = checkout.start(seconds=1.5)
     assert ended(lambda: (checkout.root / "build" / "lock").read_text() if (checkout.root / "build" / "lock").exists() else "")
