@@ -106,7 +106,7 @@ def _merge(chosen: argparse.Namespace, layout: Layout, stages: Stages) -> int:
     stages.at("the runs are merged, and the pages are written")
     layout.feature_first(incoming[0].slot)
     for one in incoming:
-        print(f"{one.slot}: {said[one.state]}")
+        print(f"{one.slot}: {said[one.state]}" + (f"; {', '.join(one.edited)} changed after the run was saved: its seal does not fit" if one.edited else ""))
     return 0
 
 

@@ -20,11 +20,13 @@ class Incoming:
     """A valid run from elsewhere and what it means here.
 
     state: `new`, `same` (recorded here already, byte for byte), or `other` (would replace another run)
+    edited: files that are not as they were saved (see `run.seal`)
     """
 
     folder: Path
     slot: str
     state: Literal["new", "same", "other"]
+    edited: tuple[str, ...] = ()
 
 
 def find(sources: Sequence[Path]) -> list[Path]:
@@ -59,7 +61,7 @@ def survey(folders: Sequence[Path], runs_root: Path, accept: bool = False) -> li
         except ReportError as error:
             problems.append(f"{error.where or folder}: damaged: {error.problem}")
             continue
-        one = Incoming(folder, run.slot, _state(folder, runs_root / run.slot))
+        one = Incoming(folder, run.slot, _state(folder, runs_root / run.slot), run.edited or ())
         first = incoming.setdefault(run.slot, one)
         if first is not one and not trees.equal(first.folder, folder):
             problems.append(f"{folder}: another run of {run.slot} than {first.folder}")

@@ -160,6 +160,13 @@ def test_merged_runs_have_their_pages(tmp_path, checkout):
     assert checkout("render", "--check") == (0, "every committed page is what the recorded runs render to\n")
 
 
+def test_a_merged_run_whose_seal_does_not_fit_is_taken_and_told(tmp_path, checkout):
+    folder = record(tmp_path / "one", slug="nvidia-a")
+    file = folder / "run.json"
+    file.write_text(file.read_text().replace('"sm_count": 132', '"sm_count": 108'))
+    assert checkout("merge", str(folder)) == (0, "nvidia-a/article: new; run.json changed after the run was saved: its seal does not fit\n")
+
+
 # Checks
 
 def test_a_sound_docs_folder_has_no_problem(runs):
