@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 from variants import Variant
 
 from ..run.workload import Workload
+from ..saying.units import Bytes
 from ..trace import FORWARD
 from . import operands
 
@@ -54,11 +56,13 @@ def export(profiler: Any) -> dict[str, Any]:
     """The profiler's trace as a document in memory.
 
     Raises:
-        ValueError: it is not JSON.
+        ValueError: it is not JSON. OSError: torch wrote none.
     """
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "trace.json"
         profiler.export_chrome_trace(str(file))
+        if not file.is_file():  # torch says nothing of a disk that took no file
+            raise OSError(f"the profiler wrote no trace; the disk of the temporary folder has room for {Bytes(shutil.disk_usage(folder).free)}")
         return json.loads(file.read_text(encoding="utf-8", errors="replace"), strict=False)
 
 

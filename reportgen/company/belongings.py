@@ -17,10 +17,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ..errors import ReportError
-from .alive import Process, born
+from .alive import Process, born, world
 
 MARK = "REPORTGEN_OWNER"
-"""In the environment of all that a command starts: `<process>/<checkout>`."""
+"""In the environment of all that a command starts: `<process>/<checkout>/<world>`."""
 FOLDER = "rg-"
 _OWNER = "owner"
 SHORT, LONGEST = "/tmp", 60
@@ -45,7 +45,7 @@ def own(checkout: Path) -> Iterator[None]:
         return
     former, temporary = os.environ.get("TMPDIR"), tempfile.tempdir
     folder = _make(None)
-    os.environ[MARK] = f"{Process.this()}/{_name(checkout)}"
+    os.environ[MARK] = f"{Process.this()}/{_name(checkout)}/{world()}"
     os.environ["TMPDIR"] = tempfile.tempdir = str(folder)
     try:
         yield
@@ -60,7 +60,7 @@ def own(checkout: Path) -> Iterator[None]:
 
 def _make(below: str | None) -> Path:
     folder = Path(tempfile.mkdtemp(prefix=f"{FOLDER}{os.getpid()}-", dir=below))
-    (folder / _OWNER).write_text(str(Process.this()), encoding="utf-8")
+    (folder / _OWNER).write_text(f"{Process.this()}/{world()}", encoding="utf-8")
     return folder
 
 
@@ -90,9 +90,10 @@ def sweep_folder(folder: Path) -> None:
     try:
         if folder.is_symlink() or folder.stat().st_uid != os.getuid() or not folder.name.startswith(FOLDER):
             return
-        owner = Process.read((folder / _OWNER).read_text(encoding="utf-8"))
+        process, _, where = (folder / _OWNER).read_text(encoding="utf-8").partition("/")
     except (OSError, UnicodeDecodeError):
         return
+    owner = Process.read(process) if where == world() else None
     if owner is not None and not owner.lives:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -108,8 +109,9 @@ def survivors(checkout: Path) -> list[int]:
         except OSError:
             continue  # gone, or somebody else's
         mark = next((item[len(wanted):].decode(errors="replace") for item in environment if item.startswith(wanted)), "")
-        owner = Process.read(mark.partition("/")[0])
-        if owner is not None and mark.partition("/")[2] == _name(checkout) and not owner.lives and number != os.getpid():
+        process, _, place = mark.partition("/")
+        owner = Process.read(process) if place == f"{_name(checkout)}/{world()}" else None
+        if owner is not None and not owner.lives and number != os.getpid():
             found.append(number)
     return sorted(number for number in found if Process(number, born(number)).lives)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ReportError
-from .alive import Process
+from .alive import Process, world
 
 POLL = 1.0
 """Seconds between two looks, where the system has no lock to wait at."""
@@ -80,7 +80,7 @@ def _lock(handle: int, block: bool) -> bool | str:
 
 def _write(handle: int, command: str) -> None:
     """Who holds it: read by people who come meanwhile."""
-    content = json.dumps({"process": str(Process.this()), "command": command, "since": datetime.now().astimezone().isoformat(timespec="seconds")})
+    content = json.dumps({"process": str(Process.this()), "world": world(), "command": command, "since": datetime.now().astimezone().isoformat(timespec="seconds")})
     os.ftruncate(handle, 0)
     os.pwrite(handle, content.encode(), 0)
 
@@ -94,8 +94,11 @@ def _content(handle: int) -> Mapping[str, Any]:
 
 
 def _other_lives(handle: int) -> bool:
-    other = Process.read(str(_content(handle).get("process", "")))
-    return other is not None and other != Process.this() and other.lives
+    content = _content(handle)
+    other = Process.read(str(content.get("process", "")))
+    if other is None or content.get("world", world()) != world():
+        return other is not None  # on another machine, perhaps; who knows better removes the file
+    return other != Process.this() and other.lives
 
 
 def _words(content: Mapping[str, Any]) -> str:

@@ -132,6 +132,13 @@ def test_one_mistake_is_told_once(tmp_path):
     assert (done.returncode, done.stderr) == (2, "error: no such device\n")
 
 
+def test_a_python_that_keeps_the_folder_off_its_path_finds_the_program_all_the_same(tmp_path):
+    python = fake_python(tmp_path, "import os, sys; print('safe:', os.environ.get('PYTHONSAFEPATH'), os.getcwd(), file=sys.stderr); sys.exit(2)")
+    done = subprocess.run([sys.executable, "-m", "reportgen", "report", "--capture-python", python], cwd=ROOT, capture_output=True, text=True,
+                          env={**os.environ, "PYTHONSAFEPATH": "1", "PYTHONPATH": str(ROOT)})
+    assert (done.returncode, done.stderr) == (2, f"safe: None {ROOT}\n")
+
+
 def test_report_says_so_when_profiling_dies_without_a_word(tmp_path):
     done = run_cli("report", "--capture-python", fake_python(tmp_path, "import sys; sys.exit(1)"))
     assert done.returncode == 2

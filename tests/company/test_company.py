@@ -195,6 +195,19 @@ def test_a_folder_that_only_looks_like_one_of_ours_is_left_alone(tmp_path, monke
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["rg-1-x", "rg-notes"]
 
 
+def test_what_another_container_left_in_a_shared_folder_is_not_ours_to_judge(tmp_path, monkeypatch):
+    """Its process numbers mean nothing here, so nobody can say that its command is gone."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    folder = tmp_path / "rg-1-x"
+    folder.mkdir()
+    (folder / "owner").write_text(f"{gone()}.1/another")
+    belongings.sweep()
+    assert folder.is_dir()
+    (folder / "owner").write_text(f"{gone()}.1/{alive.world()}")
+    belongings.sweep()
+    assert not folder.exists()
+
+
 # Parents
 
 FOLLOWER = """
