@@ -7,13 +7,17 @@ Each run is one of a synthetic H200 with the driver that FAKE_DRIVER names, so t
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
-import sys
-import tempfile
-import time
-from pathlib import Path
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # as reportgen's own __main__ does
+
+import os  # noqa: E402
+import subprocess  # noqa: E402
+import sys  # noqa: E402
+import tempfile  # noqa: E402
+import time  # noqa: E402
+from pathlib import Path  # noqa: E402
 
 STAGES = ("survey", "timing", "timing", "evidence", "counters")
 
@@ -49,7 +53,6 @@ def capture(request, progress):
 
 
 def main() -> int:
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # as __main__ does
     tests = Path(__file__).resolve().parent
     sys.path[:0] = [str(tests.parent), str(tests)]
     from reportgen.capture import session

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
-import sys
-from pathlib import Path
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # as reportgen's own __main__ does
+
+import os  # noqa: E402
+import subprocess  # noqa: E402
+import sys  # noqa: E402
+from pathlib import Path  # noqa: E402
 
 PAGES = 30
 
@@ -28,7 +32,6 @@ def build(layout, docs):
 
 
 def main() -> int:
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # as __main__ does
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
     from reportgen.commands import cli, saving
     from reportgen.pages import publish
