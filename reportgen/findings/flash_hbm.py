@@ -14,7 +14,7 @@ from ..questions.kernel_tables import kernel_args
 from ..questions.limit_words import BEYOND_CACHE, WORDS, largest_share, percent
 from ..questions.model import Advice, Because, Case, Decision, Finding, Relies, claim, decide, not_measurable
 from ..questions.shared import OTHER_SHAPE, other_workload, software
-from ..saying.units import Bytes, Count, Percent, Seconds, listed
+from ..saying.units import Bytes, Count, Percent, Seconds, listed, verb
 from .counted_bytes import COUNTED, ON_THE_LINE, counted_args
 from .flash_hbm_evidence import evidence
 from .pinning import OBEYED
@@ -170,7 +170,7 @@ def _near_args(prefix: str, found: tuple[Bound, ...]) -> dict[str, object]:
     for one in close:
         by_role.setdefault(one.activity.role, []).append(one.byte_share or 0.0)
     named = listed([f"{role} ({' and '.join(str(percent(share)) for share in sorted(of))})" for role, of in by_role.items()])
-    return {f"{prefix}_near": f"{named} {'lies' if len(close) == 1 else 'lie'}",
+    return {f"{prefix}_near": f"{named} {verb(len(close), 'lies', 'lie')}",
             f"{prefix}_between": f"{percent(sure)} to {percent(sure + sum(one.activity.duration for one in close) / total)}"}
 
 

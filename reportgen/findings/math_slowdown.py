@@ -127,8 +127,9 @@ def ratio_rule(facts: RunFacts) -> Decision:
     assert pair.ratio is not None
     verdict = magnitude(pair.ratio, value)
     case = {"holds": "as-published", "straddles": "straddles"}.get(verdict) or ("smaller" if pair.ratio.median < value else "larger")
-    changes = [Ratio(facts.variants[name].times["gpu_time"].median / published.of(name, "gpu_time")) for name in PAIR]
-    return decide(case, **_ratio_args(pair), published=PUBLISHED_RATIO, software=software(facts, "torch", "cublas"), inplace_change=changes[0], math_change=changes[1],
+    inplace, math = (Ratio(facts.variants[name].times["gpu_time"].median / published.of(name, "gpu_time")) for name in PAIR)
+    so = math < inplace if case == "smaller" else math > inplace
+    return decide(case, **_ratio_args(pair), published=PUBLISHED_RATIO, software=software(facts, "torch", "cublas"), inplace_change=inplace, math_change=math if so else None,
                   timers=timers_used(facts, PAIR), fused_faster=bool(faster(facts, "sdpa_math")), tf32=tf32_setting(facts), **_moved(facts))
 
 

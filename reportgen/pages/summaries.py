@@ -8,7 +8,7 @@ from ..analysis import FUSED, RunFacts, State, VariantFacts, published
 from ..analysis.kernels import main_kernel
 from ..hardware.occupancy import StepKey
 from ..numbers import quantities
-from ..numbers.statistics import Estimate, compare
+from ..numbers.statistics import Estimate
 from ..questions import needs
 from ..questions.evaluate import fill
 from ..questions.gates import GATES
@@ -57,13 +57,14 @@ def slowdown(facts: RunFacts) -> Table:
     if facts.ok("naive_inplace", "sdpa_math"):
         fast, slow = facts.variants["naive_inplace"], facts.variants["sdpa_math"]
         for name, quantity in (("GPU time", "gpu_time"), ("GPU time, cold cache", "gpu_time_cold"), ("wall time", "wall_time")):
-            first, second = slow.time(quantity), fast.time(quantity)
-            if first is not None and second is not None:
-                rows.append((f"Here, {name}", us(second), us(first), ratio_interval(compare(first, second, facts.floor_of("gpu_time", "naive_inplace", "sdpa_math")).ratio)))
+            first, second, found = slow.time(quantity), fast.time(quantity), facts.compare(quantity, slow.id, fast.id)
+            if first is not None and second is not None and found is not None:
+                rows.append((f"Here, {name}", us(second), us(first), ratio_interval(found.ratio)))
     article = tuple(published.of(name, "gpu_time") for name in ("naive_inplace", "sdpa_math"))
     if all(article):
         rows.append((f"Article, {said['device']['name']}, GPU time", us(article[0]), us(article[1]), f"{said['math_slowdown']}"))
-    compared = [f"The article's times are averages under the profiler; those here are medians of {timers_used(facts, PAIR)} without it."] if all(article) and published.same_workload(facts) else []
+    timers = timers_used(facts, PAIR)
+    compared = [f"The article's times are averages under the profiler; those here are medians of {timers} without it."] if timers and all(article) and published.same_workload(facts) else []
     notes = compared if facts.ok("naive_inplace", "sdpa_math") else [why_not(facts.variants.get(n)) for n in ("naive_inplace", "sdpa_math") if not facts.ok(n)]
     if not published.same_workload(facts):
         notes.append(f"The article's values belong to its own workload; here: {facts.workload.describe()}.")
