@@ -23,7 +23,7 @@ DATA: dict[str, Any] = {
     "roofline": {"ceiling_bytes": 4.3e12, "ceilings_flop": [("bf16 matmul", 788e12)], "points": [("fused kernel", "sdpa_flash", 512.0, 2e14)]},
 }
 SAID = {
-    "bars": ["Naive", "SDPA flash", "1,060 µs", "93.4 µs", "not measured", "the article (A100)"],
+    "bars": ["Naive", "SDPA flash", "1,060 µs", "93.4 µs", "not measured", "the article"],
     "stacked": ["Naive", "Naive in place", "matmul", "copy", "292 µs", "166 µs"],
     "lanes": ["matmul", "bmm", "1 memset  ·  2 matmul", "kernel", "memset"],
     "roofline": ["fused kernel", "bf16 matmul", "1 PFLOP/s", "FLOP per byte (arithmetic intensity)"],
