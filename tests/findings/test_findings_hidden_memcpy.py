@@ -11,6 +11,7 @@ from case_tables import outcome
 from reportgen.findings.hidden_memcpy import FINDING
 from reportgen.numbers.statistics import Estimate
 from reportgen.run import Autograd, MinimalRefusal
+from turned import WIDE
 
 
 def extra(run, variant_id, **changes):
@@ -268,3 +269,55 @@ def test_the_evidence_counts_three_kinds_of_activity():
     """Five kernels, a memcpy and a memset are seven activities where the article saw six."""
     counts = FINDING.evidence(facts()).tables[0]
     assert counts.rows == (("Naive", 5, 6, 7, 5, 1, 1), ("Naive in place", 5, 5, 6, 5, 0, 1))
+
+
+def saving(run):
+    """The table that sets the saving beside the bytes, as text."""
+    table = next(table for table in FINDING.evidence(run).tables if [column.title for column in table.columns] == ["What", "Value", "Origin"])
+    return table.caption, [(str(row[0]), str(row[1])) for row in table.rows]
+
+
+def test_what_is_slower_in_place_is_no_saving():
+    """In place 1,056 µs and out of place 930: it costs 126 µs more, and no share of the copy is saved."""
+    run = variant(variant(facts(), "naive", gpu_time=estimate(930)), "naive_inplace", gpu_time=estimate(1056))
+    caption, rows = saving(run)
+    assert caption == "GPU time out of place and in place."
+    assert rows[:3] == [("GPU time of a forward, out of place", "930 µs"), ("GPU time of a forward, in place", "1,056 µs"), ("more in place", "126 µs")]
+    assert "saved ÷ modelled" not in [label for label, _ in rows]
+    assert saving(facts())[1][2] == ("saved", "126 µs")
+
+
+def test_a_small_time_keeps_its_digits_beside_a_large_one():
+    run = variant(facts(), "naive_inplace", gpu_time=estimate(46.4))
+    assert outcome("memcpy-inplace-removes", run).headline.startswith("In place the copy is gone, and a forward takes 1,009.6 µs less GPU time: 46.4 µs instead of 1,056.0 µs")
+
+
+def test_captions_say_what_the_run_shows():
+    """The same steps but for the copy, and seven processes: each only where it is so."""
+    times, steps = FINDING.evidence(facts()).charts
+    assert times.caption == "GPU time per forward out of place and in place; whiskers span the seven processes."
+    assert steps.caption == "One forward by step, from the trace: the same steps, but for the copy."
+    gone = activities(facts(), "naive", lambda a: None if a.role == "copy" else a)
+    assert FINDING.evidence(gone).charts[1].caption == "One forward by step, from the trace."
+    single = variant(variant(facts(), "naive", gpu_time=Estimate((1e-3,))), "naive_inplace", gpu_time=Estimate((9e-4,)))
+    assert FINDING.evidence(single).charts[0].caption == "GPU time per forward out of place and in place."
+
+
+def test_nine_processes_are_nine_in_the_sentence():
+    nine = facts()
+    for name in ("naive", "naive_inplace"):
+        held = nine.variants[name].gpu_time.samples
+        nine = variant(nine, name, gpu_time=Estimate((*held, *held[:2])))
+    assert "all nine processes agree" in outcome("memcpy-inplace-removes", nine).headline
+
+
+def test_the_articles_activities_stand_beside_its_own_workload_only():
+    counts = FINDING.evidence(facts(workload=WIDE)).tables[0]
+    assert [column.title for column in counts.columns] == ["Variant", "Predicted steps", "Activities here", "Kernels", "Memcpys", "Memsets"]
+    assert counts.caption == "GPU activities per forward: what one would predict, what this run shows."
+
+
+def test_processes_that_disagree_are_told_beside_the_tie():
+    """300 µs in three processes and 1,056 in four, beside times that spread by 0.4 %: 3.52 × 1.0012 ÷ 0.998."""
+    torn = variant(facts(), "naive_inplace", gpu_time=Estimate(tuple(us * 1e-6 for us in (1056, 300, 1056, 300, 1056, 300, 1056))))
+    assert outcome("memcpy-inplace-removes", torn).caveats == ("The processes disagree: from one to another this ratio changes by up to 3.53×, so no median sums them up.",)

@@ -10,6 +10,7 @@ from builders import activities, activity, estimate, facts, variant
 from case_tables import outcome
 from reportgen.findings.math_slowdown import FINDING
 from reportgen.numbers.statistics import Estimate
+from turned import WIDE
 
 
 def math_us(us):
@@ -174,3 +175,35 @@ def test_memsets_of_math_are_named_too():
     math = run.variants["sdpa_math"]
     more = variant(run, "sdpa_math", activities=(*math.activities, activity(kind="memset", bytes=4)), memsets=1)
     assert "math launches 20 kernels per forward beside 1 memset (4 B) and naive in place 5" in outcome("math-20-kernels", more).headline
+
+
+def test_the_articles_ratio_stands_beside_its_own_workload_only():
+    other = FINDING.evidence(facts(workload=WIDE))
+    assert [column.title for column in other.tables[0].columns] == ["Quantity", "Naive in place", "SDPA math", "Ratio", "Over the processes"]
+    assert other.tables[0].notes == ()
+    assert other.charts[0].data["reference"] is None
+    assert other.charts[0].caption == "GPU time per forward; whiskers span the seven processes."
+
+
+def test_the_caveats_of_another_ratio_name_this_runs_timer_and_what_may_have_moved_it():
+    both = ("The article's run differs from this one in device and software at once, so nothing here says which of the two moved the ratio.",
+            "The article's times are averages under the profiler, these are medians of graph replays without it.")
+    assert outcome("math-3.7x", facts()).caveats == both
+    queued = variant(variant(facts(), "sdpa_math", timer="queued-events"), "naive_inplace", timer="queued-events")
+    assert outcome("math-3.7x", queued).caveats[1] == "The article's times are averages under the profiler, these are medians of forwards between queued events without it."
+    same = variant(facts("a100"), "sdpa_math", gpu_time=estimate(4000))
+    assert outcome("math-3.7x", same).caveats[0] == "The article's run is of a device of the same name, so software, clocks or power moved the ratio; nothing here says which."
+
+
+def test_processes_that_disagree_are_told_beside_the_tie():
+    """Half and twice the time of naive in place, whose processes spread by 0.4 %: 4 × 1.002 ÷ 0.9984."""
+    torn = variant(facts(), "sdpa_math", gpu_time=Estimate(tuple(us * 1e-6 for us in (465, 1860, 465, 1860, 465, 1860, 465))))
+    assert outcome("math-slower", torn).case == "tie"
+    assert "The processes disagree: from one to another this ratio changes by up to 4.01×, so no median sums them up." in outcome("math-slower", torn).caveats
+
+
+def test_a_median_that_is_told_is_that_of_the_processes_own_ratios():
+    """Ratios 10, 9, 4.5, 4, 4, 3 and 4: their median is 4; the medians themselves lie 5 times apart."""
+    run = variant(facts(), "naive_inplace", gpu_time=Estimate(tuple(us * 1e-6 for us in (700, 800, 900, 1000, 1250, 1500, 1600))))
+    run = variant(run, "sdpa_math", gpu_time=Estimate(tuple(us * 1e-6 for us in (7000, 7200, 4050, 4000, 5000, 4500, 6400))))
+    assert outcome("math-slower", run).headline.startswith("SDPA math is slower than naive in place: 5.00 ms against 1.00 ms of GPU time per forward, 4.00× as long (3.00× to 10.0×;")
