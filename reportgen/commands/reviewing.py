@@ -100,7 +100,7 @@ def _merge(chosen: argparse.Namespace, layout: Layout, stages: Stages) -> int:
     except (ReportError, OSError) as error:
         if writing and not _as_they_were(layout):
             stages.at("nothing was merged, and some pages are half written; `make render` writes them anew")
-        if isinstance(error, OSError) or error.problem.startswith("nothing was merged"):
+        if isinstance(error, (OSError, merge.NothingMerged)):
             raise
         raise ReportError(f"nothing was merged: {error.problem}", where=error.where, cure=error.cure) from None
     stages.at("the runs are merged, and the pages are written")

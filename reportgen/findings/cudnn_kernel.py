@@ -77,7 +77,7 @@ TRANSPOSE_CASES: dict[str, Case] = {
 def transposes_rule(facts: RunFacts) -> Decision:
     counts = {name: sdpa_transposes(facts.variants[name]) for name in FUSED}
     if None in counts.values():
-        return needs.older(facts, "the list of CPU ops")
+        return needs.older(facts, needs.OPS_LIST)
     four = published.of("sdpa_flash", "transposes")
     args = {"cudnn": Count(counts["sdpa_cudnn"] or 0), "flash": Count(counts["sdpa_flash"] or 0), "efficient": Count(counts["sdpa_efficient"] or 0),
             "software": software(facts, "torch"), "other_workload": other_workload(facts), "published": Count(four), "views": _only_views(facts)}

@@ -15,6 +15,9 @@ from ..numbers.statistics import PROCESSES
 from ..saying.units import Count, Percent, listed, plural
 from .model import Decision, Need, decide
 
+OPS_LIST = "the list of CPU ops"
+"""What a run lacks that recorded no ops."""
+
 
 def unmet(facts: RunFacts, *needs: Need) -> Decision | None:
     """The gate's decision for the first of `needs` that is not met, or `None`."""
@@ -121,7 +124,7 @@ def _lost_trace(facts: RunFacts, name: str) -> Decision | None:
 def _no_ops(facts: RunFacts, name: str) -> Decision | None:
     if facts.variants[name].ops:
         return None
-    return _lost_trace(facts, name) or older(facts, "the list of CPU ops")
+    return _lost_trace(facts, name) or older(facts, OPS_LIST)
 
 
 def _not_timed(facts: RunFacts, variant: VariantFacts, quantity: str) -> Decision | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 from ..analysis import ActivityFacts, RunFacts, VariantFacts, published
@@ -86,8 +87,18 @@ def _number(value: int | float) -> object:
     return Count(value) if isinstance(value, int) else str(Percent(value)).removesuffix(" %")
 
 
-def kernels_table(facts: RunFacts) -> tuple[Table, ...]:
-    """Every distinct kernel of the run: arithmetic, profiler and counters side by side, and why they differ."""
+HEADS = {"variants": "Variants", "kernel": "Kernel", "registers": "#Registers", "threads": "#Threads", "shared": "#Shared memory", "warps": "#Resident warps",
+         "arithmetic": "#Arithmetic", "profiler": "#Profiler", "second": "#Nsight Compute", "achieved": "#Achieved, counted", "limited": "Limited by",
+         "why": "Why they differ"}
+"""The columns of the table of kernels, in their order → their heads."""
+
+
+def kernels_table(facts: RunFacts, first: Sequence[str] = ()) -> tuple[Table, ...]:
+    """Every distinct kernel of the run: arithmetic, profiler and counters side by side, and why they differ.
+
+    Args:
+        first: keys of `HEADS`; these columns stand first, in this order.
+    """
     groups: dict[tuple[object, ...], tuple[ActivityFacts, list[str]]] = {}
     for variant in facts.variants.values():
         for kernel in kernels(variant):
@@ -98,16 +109,17 @@ def kernels_table(facts: RunFacts) -> tuple[Table, ...]:
     found = [kernel for kernel, _ in groups.values()]
     if not any(kernel.occupancy or kernel.profiler_occupancy is not None or kernel.counters for kernel in found):
         return ()
-    heads = columns("Variants", "Kernel", "#Registers", "#Threads", "#Shared memory", "#Resident warps", "#Arithmetic", "#Profiler", "#Nsight Compute", "#Achieved, counted", "Limited by", "Why they differ")
+    order = [*first, *(key for key in HEADS if key not in first)]
     note = (f"{OVER}: the profiler reckons with the default limit of {Count(DEFAULT_SHARED_MEMORY)} B per block, so no block of a kernel that opted in to more seems to fit, "
             "and it shows 0.")
-    rows = tuple(_kernel_row(titles, kernel) for kernel, titles in groups.values())
+    cells = [_kernel_row(titles, kernel) for kernel, titles in groups.values()]
+    rows = tuple(tuple(row[key] for key in order) for row in cells)
     notes = (*((note,) if any(false_zero(kernel) and not occupancy_disagrees(kernel) for kernel in found) else ()),
              *((CONTRADICTED_NOTE,) if any(occupancy_disagrees(kernel) for kernel in found) else ()), *_published(facts))
     counted = any(kernel.counters for kernel in found)
     caption = "Occupancy of every kernel: theoretical, worked out from the launch " + (
         "three times (here, by the profiler, by Nsight Compute), and achieved, which hardware counted." if counted else "twice, here and by the profiler.")
-    return (Table(heads, rows, caption=caption, notes=notes),)
+    return (Table(columns(*(HEADS[key] for key in order)), rows, caption=caption, notes=notes),)
 
 
 def _published(facts: RunFacts) -> tuple[str, ...]:
@@ -119,15 +131,19 @@ def _published(facts: RunFacts) -> tuple[str, ...]:
         for name in ("sdpa_flash", "sdpa_cudnn") if name in facts.variants)
 
 
-def _kernel_row(titles: list[str], kernel: ActivityFacts) -> tuple[object, ...]:
+def _kernel_row(titles: list[str], kernel: ActivityFacts) -> dict[str, object]:
+    """The cells of one kernel, by the keys of `HEADS`."""
     resident, counted = kernel.occupancy, kernel.counters
-    return ("; ".join(titles), Code(kernel.short), _count(kernel.registers), _count(prod(kernel.block) if kernel.block else None),
-            None if kernel.shared_memory is None else Bytes(kernel.shared_memory),
-            f"{resident.resident_warps} of {resident.max_warps}" if resident else None,
-            Percent(resident.theoretical) if resident else None,
-            field(kernel.profiler_occupancy),
-            Percent(counted.theoretical_pct) if counted and counted.theoretical_pct is not None else None, achieved(kernel),
-            listed(resident.limiters) if resident else None, _why(kernel))
+    return {
+        "variants": "; ".join(titles), "kernel": Code(kernel.short), "registers": _count(kernel.registers),
+        "threads": _count(prod(kernel.block) if kernel.block else None),
+        "shared": None if kernel.shared_memory is None else Bytes(kernel.shared_memory),
+        "warps": f"{resident.resident_warps} of {resident.max_warps}" if resident else None,
+        "arithmetic": Percent(resident.theoretical) if resident else None,
+        "profiler": field(kernel.profiler_occupancy),
+        "second": Percent(counted.theoretical_pct) if counted and counted.theoretical_pct is not None else None,
+        "achieved": achieved(kernel), "limited": listed(resident.limiters) if resident else None, "why": _why(kernel),
+    }
 
 
 def _why(kernel: ActivityFacts) -> str | None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ..analysis import ActivityFacts, RunFacts
 from ..analysis.bounds import WORTH_NAMING
 from ..analysis.kernels import kernels, main_kernel, readable
@@ -13,11 +11,12 @@ from ..questions import needs
 from ..questions.bar_charts import number_bars
 from ..questions.model import Because, Case, Chart, Decision, Evidence, Finding, Question, answer, decide
 from ..questions.residency import kernels_table
-from ..saying.tables import Table, code
+from ..saying.tables import code
 from ..saying.units import Count, Percent, listed, plural, verb
 
 NAMED = 3
-FIRST = ("Kernel", "Arithmetic", "Profiler", "Nsight Compute", "Achieved, counted", "Limited by", "Why they differ", "Variants")
+FIRST = ("kernel", "arithmetic", "profiler", "second", "achieved", "limited", "why", "variants")
+"""The sources of occupancy stand first, so that a narrow screen shows them beside the kernel."""
 
 
 def distinct(facts: RunFacts) -> list[ActivityFacts]:
@@ -106,14 +105,7 @@ def _of(item: tuple[ActivityFacts, float, float]) -> str:
 
 
 def evidence(facts: RunFacts) -> Evidence:
-    return Evidence(tables=tuple(_sources_first(table) for table in kernels_table(facts)), charts=_chart(facts))
-
-
-def _sources_first(table: Table) -> Table:
-    """The table of the flash page with the sources of occupancy first, so that a narrow screen shows them beside the kernel."""
-    titles = [column.title for column in table.columns]
-    places = [titles.index(title) for title in FIRST] + [place for place, title in enumerate(titles) if title not in FIRST]
-    return replace(table, columns=tuple(table.columns[place] for place in places), rows=tuple(tuple(row[place] for place in places) for row in table.rows))
+    return Evidence(tables=kernels_table(facts, FIRST), charts=_chart(facts))
 
 
 def _chart(facts: RunFacts) -> tuple[Chart, ...]:

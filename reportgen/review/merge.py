@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from enum import Enum
 from pathlib import Path
 from typing import Callable, Literal, Sequence
 
@@ -29,6 +30,23 @@ class Incoming:
     edited: tuple[str, ...] = ()
 
 
+class Trouble(Enum):
+    """Why a run cannot be merged; the value is what to do about it, in the order in which it is said."""
+
+    DAMAGED = "fetch damaged runs again"
+    ANOTHER_RUN = "give one run per slot (`LABEL=` keeps a second one)"
+    ANOTHER_GPU = "record it in this checkout, where it gets a place of its own, or with a LABEL"
+    WOULD_REPLACE = "look at `python -m reportgen diff SLOT RUN`, then give --accept to replace"
+
+
+class NothingMerged(ReportError):
+    """Some of the runs cannot be merged, so none was; each has its line."""
+
+    def __init__(self, problems: Sequence[tuple[Trouble, str]]) -> None:
+        kinds = {trouble for trouble, _ in problems}
+        super().__init__("\n  ".join(["nothing was merged", *(line for _, line in problems)]), cure="; ".join(one.value for one in Trouble if one in kinds))
+
+
 def find(sources: Sequence[Path]) -> list[Path]:
     """Every run's folder in `sources`: each is one itself, or a tree that holds some.
 
@@ -48,10 +66,10 @@ def survey(folders: Sequence[Path], runs_root: Path, accept: bool = False) -> li
     """Validates every run and says what it means here; changes nothing.
 
     Raises:
-        ReportError: one line per problem: a run that is damaged, two runs for one slot, or a run
+        NothingMerged: one line per problem: a run that is damaged, two runs for one slot, or a run
             that would replace a different one without `accept`.
     """
-    problems: list[str] = []
+    problems: list[tuple[Trouble, str]] = []
     incoming: dict[str, Incoming] = {}
     for folder in folders:
         try:
@@ -59,27 +77,19 @@ def survey(folders: Sequence[Path], runs_root: Path, accept: bool = False) -> li
             facts_room.build(run)
             noise_room.load(folder)
         except ReportError as error:
-            problems.append(f"{error.where or folder}: damaged: {error.problem}")
+            problems.append((Trouble.DAMAGED, f"{error.where or folder}: damaged: {error.problem}"))
             continue
         one = Incoming(folder, run.slot, _state(folder, runs_root / run.slot), run.edited or ())
         first = incoming.setdefault(run.slot, one)
         if first is not one and not trees.equal(first.folder, folder):
-            problems.append(f"{folder}: another run of {run.slot} than {first.folder}")
+            problems.append((Trouble.ANOTHER_RUN, f"{folder}: another run of {run.slot} than {first.folder}"))
         elif one.state == "other" and (other := _another_gpu(run, runs_root / run.slot)):
-            problems.append(f"{folder}: another GPU than the one in {run.slot} has that name ({other})")
+            problems.append((Trouble.ANOTHER_GPU, f"{folder}: another GPU than the one in {run.slot} has that name ({other})"))
         elif one.state == "other" and not accept:
-            problems.append(f"{folder}: would replace a different run of {run.slot}")
+            problems.append((Trouble.WOULD_REPLACE, f"{folder}: would replace a different run of {run.slot}"))
     if problems:
-        raise ReportError("\n  ".join(["nothing was merged", *problems]), cure=_cure(problems))
+        raise NothingMerged(problems)
     return list(incoming.values())
-
-
-def _cure(problems: Sequence[str]) -> str:
-    """What to do about these problems."""
-    cures = {"damaged": "fetch damaged runs again", "another run": "give one run per slot (`LABEL=` keeps a second one)",
-             "another GPU": "record it in this checkout, where it gets a place of its own, or with a LABEL",
-            "would replace": "look at `python -m reportgen diff SLOT RUN`, then give --accept to replace"}
-    return "; ".join(cure for sign, cure in cures.items() if any(f": {sign}" in problem for problem in problems))
 
 
 def _another_gpu(run: run_room.Run, target: Path) -> str | None:
