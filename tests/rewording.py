@@ -22,9 +22,10 @@ import re
 import sys
 import tempfile
 import zlib
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 SENTENCE = 5
@@ -128,6 +129,7 @@ def said(copies: list[str]) -> dict[str, str]:
     """Everything that the program says about the recorded runs, the made-up devices and the named copies."""
     from builder_devices import DEVICES
     from builders import facts, no_lane
+
     from reportgen import analysis, findings
     from reportgen import run as run_room
     from reportgen.commands import summary

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from enum import Enum
 from pathlib import Path
-from typing import Callable, Literal, Sequence
+from typing import Literal
 
 from .. import analysis as facts_room
 from .. import run as run_room
