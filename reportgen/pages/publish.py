@@ -90,14 +90,11 @@ def check(layout: Layout) -> None:
     Raises:
         PageMismatch: names each run that is not in order, or each page and line that differs.
     """
-    disorder = []
-    for line in checks.extra(layout.docs, _locked_torch(layout)):
-        if line.startswith(checks.NOTE):
-            print(line, file=sys.stderr)
-        else:
-            disorder.append(line)
-    if disorder:
-        raise PageMismatch("\n".join(["docs/runs is not in order", *disorder]), cure="do what each line says, then `make render`")
+    looked = checks.look(layout.docs, _locked_torch(layout))
+    for note in looked.notes:
+        print(f"note: {note}", file=sys.stderr)
+    if looked.disorder:
+        raise PageMismatch("\n".join(["docs/runs is not in order", *looked.disorder]), cure="do what each line says, then `make render`")
     runs = layout.recorded_runs()
     featured = layout.featured(runs)
     files = pages.files(runs, featured)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from .. import analysis as facts_room
@@ -13,11 +14,17 @@ from ..errors import ReportError
 from ..run import Run, swap
 from ..run import noise as noise_room
 
-NOTE = "note: "
+
+@dataclass(frozen=True)
+class Looked:
+    """disorder: a line per problem, with its cure; notes: what a person may want to know, and need not mend"""
+
+    disorder: tuple[str, ...]
+    notes: tuple[str, ...]
 
 
-def extra(docs: Path, lock_torch: str | None = None) -> list[str]:
-    """One line per problem; a line that starts with `note: ` is no failure.
+def look(docs: Path, lock_torch: str | None = None) -> Looked:
+    """Looks through the folders of the recorded runs.
 
     Args:
         docs: the docs folder; its `runs/` is looked through.
@@ -25,7 +32,8 @@ def extra(docs: Path, lock_torch: str | None = None) -> list[str]:
     """
     root = docs / "runs"
     runs, problems = readable(docs)
-    return [*_leftovers(root, docs), *problems, *_unnamed_traces(runs, docs), *_misnamed(runs, root, docs), *_featured(root), *_edited(runs, docs), *_other_torch(runs, lock_torch)]
+    return Looked((*_leftovers(root, docs), *problems, *_unnamed_traces(runs, docs), *_misnamed(runs, root, docs), *_featured(root)),
+                  (*_edited(runs, docs), *_other_torch(runs, lock_torch)))
 
 
 def _shown(path: Path, docs: Path) -> str:
@@ -77,7 +85,7 @@ def _misnamed(runs: Sequence[Run], root: Path, docs: Path) -> list[str]:
 
 def _edited(runs: Sequence[Run], docs: Path) -> list[str]:
     """Runs whose seal does not fit. Told and no failure: it tells a typed number from a measured one, and who is to judge is a person."""
-    return [f"{NOTE}{_shown(run.path, docs)}: {', '.join(run.edited)} changed after the run was saved, so its seal does not fit: ask who changed what, and why"
+    return [f"{_shown(run.path, docs)}: {', '.join(run.edited)} changed after the run was saved, so its seal does not fit: ask who changed what, and why"
             for run in runs if run.edited]
 
 
@@ -128,5 +136,5 @@ def _other_torch(runs: Sequence[Run], lock: str | None) -> list[str]:
         torch = run.software.get("torch")
         if torch and torch.split("+")[0] != plain:
             others.setdefault(torch, []).append(run.slot)
-    return [f"{NOTE}recorded with torch {torch}: {', '.join(slots)}. requirements/capture.txt has {lock}, for machines that have no torch; "
+    return [f"recorded with torch {torch}: {', '.join(slots)}. requirements/capture.txt has {lock}, for machines that have no torch; "
             "a run is made with the torch that its machine has, so there is nothing to mend" for torch, slots in sorted(others.items())]

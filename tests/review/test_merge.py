@@ -170,22 +170,22 @@ def test_a_merged_run_whose_seal_does_not_fit_is_taken_and_told(tmp_path, checko
 # Checks
 
 def test_a_sound_docs_folder_has_no_problem(runs):
-    assert checks.extra(runs.parent, "2.11.0") == []
+    assert checks.look(runs.parent, "2.11.0") == checks.Looked((), ())
 
 
 def test_pages_and_charts_of_a_removed_device_are_found(runs):
     (runs / "nvidia-gone" / "article").mkdir(parents=True)
     (runs / "nvidia-gone" / "article" / "index.md").write_text("x")
     (runs / "nvidia-empty").mkdir()
-    assert checks.extra(runs.parent) == [
+    assert checks.look(runs.parent).disorder == (
         "docs/runs/nvidia-gone/article: pages or charts of a run that is not there; remove the folder, or restore its run.json",
-        "docs/runs/nvidia-empty: a device without any run; remove the folder"]
+        "docs/runs/nvidia-empty: a device without any run; remove the folder")
 
 
 def test_a_renamed_device_is_found(runs):
     (runs / "nvidia-h200").rename(runs / "h200")
     (runs / "FEATURED").write_text("h200/article\n")
-    assert checks.extra(runs.parent) == ["docs/runs/h200/article: holds the run of nvidia-h200/article; move it there, or restore the folder's name"]
+    assert checks.look(runs.parent).disorder == ("docs/runs/h200/article: holds the run of nvidia-h200/article; move it there, or restore the folder's name",)
 
 
 @pytest.mark.parametrize(("damage", "file", "message", "cure"), [
@@ -195,30 +195,30 @@ def test_a_renamed_device_is_found(runs):
 ])
 def test_a_damaged_run_is_found_once_with_its_file_and_the_cure(runs, damage, file, message, cure):
     damage(runs / "nvidia-h200" / "article")
-    found = checks.extra(runs.parent)
+    found = checks.look(runs.parent).disorder
     assert len(found) == 1 and found[0].startswith(f"docs/runs/nvidia-h200/article/{file}: ")
     assert message in found[0] and cure in found[0]
 
 
 def test_runs_without_a_featured_one_are_found(runs):
     (runs / "FEATURED").unlink()
-    assert checks.extra(runs.parent) == ["docs/runs/FEATURED: is missing; write into it the run that the front page shows: nvidia-h200/article"]
+    assert checks.look(runs.parent).disorder == ("docs/runs/FEATURED: is missing; write into it the run that the front page shows: nvidia-h200/article",)
     shutil.rmtree(runs / "nvidia-h200")
-    assert checks.extra(runs.parent) == []
+    assert checks.look(runs.parent).disorder == ()
 
 
 def test_a_trace_that_no_run_names_and_a_featured_run_that_is_not_there_are_found(runs):
     (runs / "nvidia-h200" / "article" / "old.trace.json.gz").write_bytes(b"")
     (runs / "FEATURED").write_text("nvidia-gone/article\n")
-    assert checks.extra(runs.parent) == ["docs/runs/nvidia-h200/article/old.trace.json.gz: a trace that run.json does not name; remove it",
-                                             "docs/runs/FEATURED: names 'nvidia-gone/article', which has no run; name one that is there"]
+    assert checks.look(runs.parent).disorder == ("docs/runs/nvidia-h200/article/old.trace.json.gz: a trace that run.json does not name; remove it",
+                                             "docs/runs/FEATURED: names 'nvidia-gone/article', which has no run; name one that is there")
 
 
 def test_another_torch_than_the_lock_is_a_note_and_the_build_suffix_does_not_matter(runs):
-    assert checks.extra(runs.parent, "2.11.0+cpu") == []
-    found = checks.extra(runs.parent, "2.13.0")
-    assert len(found) == 1 and found[0].startswith(
-        "note: recorded with torch 2.11.0+cu130: nvidia-h200/article. requirements/capture.txt has 2.13.0, ")
+    assert checks.look(runs.parent, "2.11.0+cpu").notes == ()
+    found = checks.look(runs.parent, "2.13.0")
+    assert found.disorder == () and len(found.notes) == 1 and found.notes[0].startswith(
+        "recorded with torch 2.11.0+cu130: nvidia-h200/article. requirements/capture.txt has 2.13.0, ")
 
 
 def test_another_gpu_of_the_same_name_never_takes_the_place_of_the_recorded_one(tmp_path):
@@ -324,4 +324,4 @@ def test_a_file_of_the_system_that_is_not_published_is_nobodys_business(tmp_path
 
 def test_a_folder_that_a_killed_command_left_is_named_and_never_to_be_removed_by_hand(runs):
     (runs / "nvidia-h200" / "article").rename(runs / "nvidia-h200" / ".replaced-x")
-    assert checks.extra(runs.parent)[0] == "docs/runs/nvidia-h200/.replaced-x: left by a killed command; `make render` brings back the run in it, or removes it"
+    assert checks.look(runs.parent).disorder[0] == "docs/runs/nvidia-h200/.replaced-x: left by a killed command; `make render` brings back the run in it, or removes it"

@@ -57,7 +57,7 @@ def test_a_run_without_a_seal_is_older_and_not_called_edited(folder):
     edit(folder, lambda data: data.pop("seal"))
     (folder.parents[1] / "FEATURED").write_text("nvidia-h200/article\n")
     assert run.load(folder).edited is None
-    assert checks.extra(folder.parents[2], None) == []
+    assert checks.look(folder.parents[2], None) == checks.Looked((), ())
 
 
 def test_the_page_the_check_and_the_facts_say_so_and_refuse_nothing(folder):
@@ -66,5 +66,5 @@ def test_the_page_the_check_and_the_facts_say_so_and_refuse_nothing(folder):
     facts = analysis.build(run.load(folder))
     sentence = "run.json of this run is not as recorded: the seal does not fit, so a number here may have been typed and not measured."
     assert caveats.all_said(facts)[0] == sentence and caveats.travelling(facts)[0] == sentence
-    assert checks.extra(folder.parents[2], None) == [
-        "note: docs/runs/nvidia-h200/article: run.json changed after the run was saved, so its seal does not fit: ask who changed what, and why"]
+    assert checks.look(folder.parents[2], None) == checks.Looked(
+        (), ("docs/runs/nvidia-h200/article: run.json changed after the run was saved, so its seal does not fit: ask who changed what, and why",))
