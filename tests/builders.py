@@ -71,7 +71,7 @@ def activity(**changes: Any) -> ActivityFacts:
     """A 10 µs kernel under `aten::mul`; `us=` sets the duration in microseconds."""
     us = changes.pop("us", 10.0)
     given: dict[str, Any] = dict(kind="kernel", name="kernel", role="other", op_path=("aten::mul",), launch_api="cudaLaunchKernel", start=0.0,
-                                 duration=us * US, durations=(us * US,) * 5, launch_start=0.0)
+                                 duration=us * US, launch_start=0.0)
     return ActivityFacts(**{**given, **changes})
 
 
@@ -204,7 +204,7 @@ def _activities(key: str, spec: dict[str, Any], name: str, gpu: float) -> tuple[
         keys = [(name, raw["role"], nth)] + ([("naive*", raw["role"], nth)] if name.startswith("naive") else [])
         out.append(_activity(spec, raw, keys, scale.get(_bound(raw["role"], name), 1.0)))
     factor = gpu * US / sum(a.duration for a in out)
-    return tuple(replace(a, duration=a.duration * factor, durations=tuple(d * factor for d in a.durations)) for a in out)
+    return tuple(replace(a, duration=a.duration * factor) for a in out)
 
 
 def _activity(spec: dict[str, Any], raw: dict[str, Any], keys: list[Any], scale: float) -> ActivityFacts:
@@ -222,7 +222,7 @@ def _activity(spec: dict[str, Any], raw: dict[str, Any], keys: list[Any], scale:
     durations = tuple(us * US * scale for us in raw["us"])
     return ActivityFacts(
         kind=kind, name=kernel_name, role=raw["role"], op_path=tuple(raw["op_path"]), launch_api=api, start=raw["start_us"] * US, duration=median(durations),
-        durations=durations, launch_start=raw["launch_us"] * US, decoded=_decoded(kernel_name) if kind == "kernel" else None, bytes=raw["bytes"],
+        launch_start=raw["launch_us"] * US, decoded=_decoded(kernel_name) if kind == "kernel" else None, bytes=raw["bytes"],
         grid=tuple(raw["grid"]) if raw["grid"] else None, block=(threads, 1, 1) if threads else None, registers=registers, shared_memory=shared,
         profiler_occupancy=None if rocm or kind != "kernel" else float(field), requested_bytes=raw["requested_bytes"], flop=raw["flop"],
         occupancy=_occupancy(spec["device"]["compute_capability"], threads, registers, shared) if kind == "kernel" and not rocm else None)

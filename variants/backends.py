@@ -32,5 +32,11 @@ BACKENDS = {
 BY_OP = {op: name for name, backend in BACKENDS.items() for op in backend.ops} | {"aten::_scaled_dot_product_fused_attention_overrideable": "overrideable"}
 """Op → name of the backend that dispatches it; the last is what a device of another vendor puts in, and no variant pins it."""
 
+
+def title(name: str) -> str:
+    """As sentences call the backend of that name; the name itself where it is none of ours."""
+    return BACKENDS[name].title if name in BACKENDS else name
+
+
 SDPA_OP = "aten::scaled_dot_product_attention"
 """The one call, whatever runs below it."""

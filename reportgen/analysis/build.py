@@ -14,7 +14,7 @@ from ..numbers import quantities
 from ..numbers.statistics import Estimate
 from ..run import Run, VariantRun
 from ..run.noise import Noise, current
-from ..trace import Activity, Forward, Loss, Trace, TraceLoss
+from ..trace import Activity, Forward, Loss, Trace, TraceLoss, signature
 from . import counters, states
 from .caveats import CLOCK_AGREEMENT, clock_spread, run_caveats
 from .model import BY_GPU_CLOCK, ActivityFacts, OpFacts, RunFacts, VariantFacts
@@ -158,7 +158,6 @@ class _Context:
             launch_api=activity.launch.api,
             start=activity.start,
             duration=median(repeat.duration for repeat in repeats),
-            durations=tuple(repeat.duration for repeat in repeats),
             launch_start=activity.launch.start,
             decoded=kernel_names.decode(activity.name) if is_kernel else None,
             bytes=activity.bytes,
@@ -185,11 +184,6 @@ class _Context:
 
 def _product(shape: tuple[int, int, int] | None) -> int | None:
     return shape[0] * shape[1] * shape[2] if shape else None
-
-
-def signature(forward: Forward) -> tuple[tuple[object, ...], ...]:
-    """What must be equal for two forwards to be repetitions of each other."""
-    return tuple((a.kind, a.name, a.grid, a.block, a.bytes) for a in forward.activities)
 
 
 def typical_forwards(forwards: Sequence[Forward]) -> list[Forward]:

@@ -54,7 +54,6 @@ class ActivityFacts:
     launch_api: str
     start: float
     duration: float
-    durations: tuple[float, ...]
     launch_start: float
     decoded: KernelName | None = None
     bytes: int | None = None

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from enum import Enum
 from itertools import combinations
 
-from ..numbers.quantities import QUANTITIES, Quantity
-from ..numbers.statistics import MINIMUM_EFFECT, PROCESSES, Estimate
 from variants import SIX
 
+from ..numbers.quantities import QUANTITIES, Quantity
+from ..numbers.statistics import MINIMUM_EFFECT, PROCESSES, Estimate
 from .model import FUSED, RunFacts, VariantFacts
 from .states import State
 

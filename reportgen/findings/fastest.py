@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from variants.backends import title
+
 from ..analysis import ActivityFacts, RunFacts, State, VariantFacts
 from ..analysis.kernels import implementation, main_kernel
+from ..analysis.pins import PINNED
 from ..analysis.ranking import Default, DefaultIs, Ranking, Standing, deciding, default, rank
 from ..hardware.kernel_names import Implementation
 from ..numbers.statistics import MINIMUM_EFFECT, PROCESSES
@@ -14,7 +17,7 @@ from ..questions.shared import OTHER_SHAPE, other_workload, software
 from ..saying.tables import code
 from ..saying.units import Count, Flop, Ratio, Seconds, extent, listed, plural, significant, verb
 from .fastest_evidence import evidence
-from .pinning import BACKENDS, OBEYED, PIN_CASES, pin_rule
+from .pinning import OBEYED, PIN_CASES, pin_rule
 
 FLASH = "sdpa_flash"
 _CAVEATS = (
@@ -72,8 +75,6 @@ FASTEST_CASES: dict[str, Case] = {
         caveats=_CAVEATS),
     "alone": not_measurable("flash is the only one of the six with a right result and a time, so it has nobody to beat."),
 }
-PINS = {"sdpa_math": "SDPBackend.MATH", "sdpa_efficient": "SDPBackend.EFFICIENT_ATTENTION", "sdpa_flash": "SDPBackend.FLASH_ATTENTION",
-        "sdpa_cudnn": "SDPBackend.CUDNN_ATTENTION"}
 
 
 def fastest_rule(facts: RunFacts) -> Decision:
@@ -144,9 +145,9 @@ def _what_to_pin(facts: RunFacts, ranking: Ranking, winner: str) -> dict[str, ob
 
     Nobody is told to pin a winner that is not told apart from another variant, or that a variant without a time could beat.
     """
-    chosen, pin, alone = default(facts, ranking), PINS.get(winner), ranking.winner == winner
+    chosen, pin, alone = default(facts, ranking), _pin(winner), ranking.winner == winner
     slower = _slower_default(chosen)
-    pins = [f"`{PINS[name]}`" for name in ranking.leaders if name in PINS]
+    pins = [f"`{one}`" for one in map(_pin, ranking.leaders) if one]
     return {"winner": facts.variants[winner].title, "winner_pin": pin, "front_ties": titles_said(facts, ranking.place(winner).ties),
             "by_default": alone and chosen.variant == winner, "unpinnable": alone and pin is None, "instead_of": slower if alone and pin else None,
             "unprobed": alone and pin is not None and chosen.standing is DefaultIs.UNKNOWN,
@@ -156,7 +157,12 @@ def _what_to_pin(facts: RunFacts, ranking: Ranking, winner: str) -> dict[str, ob
 
 def _slower_default(chosen: Default) -> str | None:
     """The name of what an unpinned call gets, where it is known to be slower or wrong."""
-    return BACKENDS.get(chosen.name, chosen.name) if chosen.name and chosen.standing in (DefaultIs.SLOWER, DefaultIs.WRONG) else None
+    return title(chosen.name) if chosen.name and chosen.standing in (DefaultIs.SLOWER, DefaultIs.WRONG) else None
+
+
+def _pin(variant: str) -> str | None:
+    """What holds an unpinned call to the variant's backend; `None` where no pin reaches it."""
+    return PINNED[variant].pin if variant in PINNED else None
 
 
 FEW_CALLS = 10
@@ -180,7 +186,7 @@ def _earned_back(facts: RunFacts, ranking: Ranking, winner: str) -> dict[str, ob
     calls = [more / less for more, less in zip(extra, saved) if less > 0]
     if not calls or min(extra) <= 0 or min(calls) < FEW_CALLS:
         return {"earned_after": None}
-    pin, few = PINS.get(runner_up), "round the lengths up to a few"
+    pin, few = _pin(runner_up), "round the lengths up to a few"
     low, high = (significant(number, 2) for number in (min(calls), max(calls)))
     return {"earned_after": low if low == high else f"{low} to {high}", "new_shape": extent(min(extra), max(extra)), "runner_up": second.title,
             "many_shapes": f"pin {second.title} (`{pin}`) or {few}" if pin else few}

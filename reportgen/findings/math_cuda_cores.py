@@ -30,8 +30,6 @@ _WHY = (
     Because("exact", "That is {exact} for each of the naive matmuls, 2·B·H·S²·D to the last operation."),
 )
 
-OTHER_DTYPE = {"other-dtype": not_measurable("the claim is about bfloat16, and this run computes in {dtype}.")}
-
 CORES_CASES: dict[str, Case] = {
     "as-said": Case(
         "holds",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from variants import backends
+from variants.backends import title
 
 from ..analysis import RunFacts, VariantFacts
 from ..analysis.pins import PINNED, own_op, seen_ops
@@ -13,7 +13,6 @@ from ..questions.ranked import states_said
 from ..questions.shared import OTHER_SHAPE, other_workload, software
 from ..saying.units import listed, plural, verb
 
-BACKENDS = {name: backend.title for name, backend in backends.BACKENDS.items()}
 _DEFAULT = Because("default", "Unpinned, this torch picks {default} for this shape without a mask of one's own and without gradients ({software}): {default_op} is what it dispatches.")
 
 OBEYED = Relies("sdpa-pin", ("all-answer", "some-did-not-run"))
@@ -70,4 +69,4 @@ def _default(facts: RunFacts) -> dict[str, object]:
     probe = facts.probes.default_backend
     if probe is None or not probe.name or not probe.op:
         return {"default": None, "default_op": None}
-    return {"default": BACKENDS.get(probe.name, probe.name), "default_op": f"`{probe.op}`"}
+    return {"default": title(probe.name), "default_op": f"`{probe.op}`"}

@@ -12,12 +12,10 @@ from ..numbers.statistics import MINIMUM_EFFECT
 from ..questions import needs
 from ..questions.model import Advice, Because, Case, Chart, Decision, Evidence, Finding, Relies, claim, decide, not_measurable
 from ..questions.needs import refusal
-from ..questions.shared import OTHER_SHAPE, other_workload, software
+from ..questions.shared import MASKED_ROW, OTHER_SHAPE, other_workload, software
 from ..questions.steps import share, total
 from ..saying.tables import Code, Table, columns
 from ..saying.units import Count, Percent, Ratio, Seconds, listed, plural, significant
-
-WORDS = {"nan": "NaN", "zeros": "zeros", "other": "other values", "infinite": "infinite values", "refused": "refused", "takes-no-mask": "takes no mask of one's own"}
 
 _ROWS = Because("others", "The same fully masked row elsewhere: {others}.")
 _EXPLICIT = Because("row", "The row was hidden through an explicit `attn_mask`, which need not run the kernel that is timed on these pages.")
@@ -64,7 +62,7 @@ def safe_rule(facts: RunFacts) -> Decision:
         return needs.older(facts, "a fully masked row")
     outcome = math.masked_row.outcome
     disagree = _disagree(facts)
-    args: dict[str, object] = {"software": software(facts, "torch"), "row": WORDS.get(outcome, outcome), "others": _others(facts), "other_workload": other_workload(facts),
+    args: dict[str, object] = {"software": software(facts, "torch"), "row": MASKED_ROW[outcome], "others": _others(facts), "other_workload": other_workload(facts),
                                "disagree": disagree, "no_disagreement": not disagree}
     if not calls_safe(math):
         return decide("no-safe-softmax", **args)
@@ -78,7 +76,7 @@ def safe_rule(facts: RunFacts) -> Decision:
     if not found.kernels:
         return decide("adds-none", **args)
     if outcome in ("refused", "takes-no-mask"):
-        return decide("row-refused", **args, reason=about_the_mask(math.masked_row.reason) or WORDS[outcome])
+        return decide("row-refused", **args, reason=about_the_mask(math.masked_row.reason) or MASKED_ROW[outcome])
     return decide("still-nan" if outcome == "nan" else "protects", **args)
 
 
@@ -97,7 +95,7 @@ def about_the_mask(reason: str | None) -> str | None:
 
 
 def _others(facts: RunFacts) -> str | None:
-    said = [f"{v.title} {WORDS.get(v.masked_row.outcome, v.masked_row.outcome)}" for v in facts.six if v.ok and v.masked_row and v.id != "sdpa_math"]
+    said = [f"{v.title} {MASKED_ROW[v.masked_row.outcome]}" for v in facts.six if v.ok and v.masked_row and v.id != "sdpa_math"]
     return ", ".join(said) or None
 
 
@@ -188,7 +186,7 @@ def _steps(math: VariantFacts) -> tuple[Table, ...]:
 
 
 def _rows(facts: RunFacts) -> tuple[Table, ...]:
-    rows = tuple((v.title, WORDS.get(v.masked_row.outcome, v.masked_row.outcome), about_the_mask(v.masked_row.reason)) for v in facts.six if v.ok and v.masked_row)
+    rows = tuple((v.title, MASKED_ROW[v.masked_row.outcome], about_the_mask(v.masked_row.reason)) for v in facts.six if v.ok and v.masked_row)
     return (Table(columns("Variant", "A row whose every key is masked gives", "In torch's words"), rows, caption="One query row sees no key at all; what comes out for it?"),) if rows else ()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..analysis import FUSED, RunFacts, State, VariantFacts, published
+from ..analysis import RunFacts, State, VariantFacts, published
 from ..analysis.kernels import main_kernel
 from ..hardware.occupancy import StepKey
 from ..numbers import quantities
@@ -14,6 +14,7 @@ from ..questions.evaluate import fill
 from ..questions.gates import GATES
 from ..questions.ranked import timers_used, wrong_said
 from ..questions.residency import explained, field
+from ..questions.shared import MASKED_ROW
 from ..saying.tables import Link, Table, columns
 from ..saying.units import MISSING, Count, Percent, extent, listed
 from .cells import error, interval, ratio_interval, sentence, us
@@ -175,26 +176,15 @@ def training(facts: RunFacts) -> Table | None:
                                "One forward and backward; every variant that refuses says why.", tuple(notes)), NOTHING_IN)
 
 
-def fused_by_host_time(facts: RunFacts) -> list[VariantFacts]:
-    """The fused backends that ran, cheapest on the CPU first."""
-    known = [facts.variants[n] for n in FUSED if facts.ok(n) and facts.variants[n].host_time is not None]
-    return sorted(known, key=lambda v: v.host_time.median if v.host_time else 0.0)
-
-
 def _result(value: int | float | None) -> object:
     if value is None:
         return "no limit"
     return Count(value) if isinstance(value, int) else value
 
 
-MASKED_ROW = {"nan": "NaN", "zeros": "zeros", "other": "other values", "infinite": "infinite values", "refused": "refused", "takes-no-mask": "takes no mask"}
-
-
 def masked_row(variant: VariantFacts) -> str | None:
     """What comes out for a query that may see no key, in words."""
-    if variant.masked_row is None:
-        return None
-    return MASKED_ROW.get(variant.masked_row.outcome, variant.masked_row.outcome)
+    return MASKED_ROW[variant.masked_row.outcome] if variant.masked_row else None
 
 
 def not_taken(facts: RunFacts, what: str) -> str:

@@ -11,6 +11,11 @@ OTHER_SHAPE = Because("other_workload", "Judged on another workload than the art
 """A caveat for claims about a direction or a count, which may be judged on any workload but must name it."""
 
 
+MASKED_ROW = {"nan": "NaN", "zeros": "zeros", "other": "other values", "infinite": "infinite values", "refused": "refused",
+              "takes-no-mask": "takes no mask of one's own"}
+"""What comes out for a query that may see no key, in words."""
+
+
 def software(facts: RunFacts, *names: str) -> str:
     """`torch 2.11.0 and cuDNN 9.19.0`: a kernel count belongs to software, so its sentence names it."""
     known = [f"{LIBRARIES[name]} {facts.software[name]}" for name in names if facts.software.get(name)]

@@ -56,14 +56,15 @@ def parse(document: Mapping[str, object], file: str = "trace") -> Trace:
         launches_without_activity=sum(len(forward.unrecorded) for forward in kept),
         dropped_forwards=dropped,
         lost=tuple(forward.index for forward in kept if forward.index not in counted),
-        differing=tuple(forward.index for forward in whole if _signature(forward) != _signature(whole[0])),
+        differing=tuple(forward.index for forward in whole if signature(forward) != signature(whole[0])),
         launch_apis=dict(Counter(activity.launch.api for forward in kept for activity in forward.activities)),
         incomplete=lanes.incomplete,
     ), whole, memsets_known, loss)
 
 
-def _signature(forward: Forward) -> list[tuple[object, ...]]:
-    return [(a.kind, a.name, a.grid, a.block, a.bytes) for a in forward.activities]
+def signature(forward: Forward) -> tuple[tuple[object, ...], ...]:
+    """What must be equal for two forwards to be repetitions of each other."""
+    return tuple((a.kind, a.name, a.grid, a.block, a.bytes) for a in forward.activities)
 
 
 def _forward(index: int, span: Event, lanes: Lanes, activities: Mapping[int, list[Event]]) -> Forward:

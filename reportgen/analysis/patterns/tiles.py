@@ -12,6 +12,7 @@ from math import ceil
 from ...hardware.kernel_names import Tile
 from ...run.workload import Workload
 
+
 def tiled_flop(workload: Workload, size: Tile) -> int:
     """FLOP of both matmuls over every tile that holds at least one visible pair.
 
