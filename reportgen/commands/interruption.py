@@ -10,7 +10,6 @@ from typing import Any
 
 from ..company.signals import ENDING
 
-INTERRUPTED = 130
 AGAIN = 2.0
 """Seconds in which a further signal is the same one: make, a terminal and a parent may all send it, and
 what has been broken off is cleaning up behind itself."""

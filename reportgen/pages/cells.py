@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ..numbers.statistics import Estimate
 from ..saying.tables import code
-from ..saying.units import MISSING, Seconds, significant
+from ..saying.units import Seconds, significant
 
 
 @dataclass(frozen=True)
@@ -91,16 +91,16 @@ def heading(text: str) -> str:
     return sentence(text).rstrip(".")
 
 
-def us(value: Estimate | float | None) -> str:
-    """A median in µs without its unit, for a column whose head carries it."""
+def us(value: Estimate | float | None) -> str | None:
+    """A median in µs without its unit, for a column whose head carries it; `None` where there is none."""
     if value is None:
-        return MISSING
+        return None
     return Seconds(value.median if isinstance(value, Estimate) else value).us()
 
 
-def interval(value: Estimate | None) -> str:
+def interval(value: Estimate | None) -> str | None:
     """`93.1 to 93.9`: lowest and highest process median in µs."""
-    return MISSING if value is None else f"{Seconds(value.low).us()} to {Seconds(value.high).us()}"
+    return None if value is None else f"{Seconds(value.low).us()} to {Seconds(value.high).us()}"
 
 
 def ratio_interval(value: Estimate) -> str:

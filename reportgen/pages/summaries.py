@@ -16,7 +16,7 @@ from ..questions.ranked import timers_used, wrong_said
 from ..questions.residency import explained, field
 from ..questions.shared import MASKED_ROW
 from ..saying.tables import Link, Table, columns
-from ..saying.units import MISSING, Count, Percent, extent, listed
+from ..saying.units import Count, Percent, extent, listed
 from .cells import error, interval, ratio_interval, sentence, us
 
 PAIR = ("naive_inplace", "sdpa_math")
@@ -127,7 +127,7 @@ def without_empty(table: Table, unsaid: str = "") -> Table:
     Args:
         unsaid: a sentence with `{}` for their titles, added as a note where there are any.
     """
-    kept = [index for index, column in enumerate(table.columns) if not column.numeric or any(row[index] not in (None, MISSING) for row in table.rows)]
+    kept = [index for index, column in enumerate(table.columns) if not column.numeric or any(row[index] is not None for row in table.rows)]
     gone = [column.title.removesuffix(" (µs)").removesuffix(" (MiB)") for index, column in enumerate(table.columns) if index not in kept]
     notes = (*table.notes, unsaid.format(listed(gone))) if gone and unsaid else table.notes
     return replace(table, columns=tuple(table.columns[i] for i in kept), rows=tuple(tuple(row[i] for i in kept) for row in table.rows), notes=notes)

@@ -338,7 +338,7 @@ def test_what_each_variant_repeats_is_a_table_of_its_own() -> None:
 
 
 def test_columns_without_a_value_are_left_out_and_named() -> None:
-    table = Table(columns("Name", "#A (µs)", "#B (µs)", "Text"), (("x", "1", None, None), ("y", None, "—", None)))
+    table = Table(columns("Name", "#A (µs)", "#B (µs)", "Text"), (("x", "1", None, None), ("y", None, None, None)))
     kept = summaries.without_empty(table, "Nothing in: {}.")
     assert [c.title for c in kept.columns] == ["Name", "A (µs)", "Text"] and kept.rows == (("x", "1", None), ("y", None, None)) and kept.notes == ("Nothing in: B.",)
     assert summaries.without_empty(kept, "Nothing in: {}.") == kept
