@@ -18,15 +18,16 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from statistics import median
-from typing import Callable, Mapping, Sequence
 
-from reportgen import analysis as facts, findings, pages, run, trace
-from reportgen.pages import publish
+from reportgen import analysis as facts
+from reportgen import findings, pages, run, trace
 from reportgen.errors import ReportError
-from reportgen.run.layout import Layout
+from reportgen.pages import publish
 from reportgen.run import Run
+from reportgen.run.layout import Layout
 from reportgen.saying.tables import Table, columns, markdown
 from reportgen.saying.units import Ratio, Seconds
 

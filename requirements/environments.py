@@ -15,8 +15,9 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Iterator, NoReturn, Optional, Tuple
+from typing import NoReturn, Optional
 
 ROOT = Path(__file__).resolve().parent.parent
 LOCKED = ROOT / "build" / "environments.lock"
@@ -59,7 +60,7 @@ def stop(problem: str, cure: str) -> NoReturn:
 class Found:
     """A Python on this machine: its executable, `(major, minor)`, and its torch's version or `None`."""
 
-    def __init__(self, executable: str, version: Tuple[int, int], torch: Optional[str]) -> None:
+    def __init__(self, executable: str, version: tuple[int, int], torch: Optional[str]) -> None:
         self.executable = executable
         self.version = version
         self.torch = torch
@@ -84,7 +85,7 @@ def recent(torch: str) -> bool:
     return (int(major), int(minor)) >= OLDEST_TORCH
 
 
-def first(candidates: Tuple[str, ...], oldest: Tuple[int, int]) -> Optional[Found]:
+def first(candidates: tuple[str, ...], oldest: tuple[int, int]) -> Optional[Found]:
     """The first that is neither too old nor newer than what wheels are made for, else the first that is not too old."""
     newer = None
     for name in candidates:
@@ -95,7 +96,7 @@ def first(candidates: Tuple[str, ...], oldest: Tuple[int, int]) -> Optional[Foun
     return newer
 
 
-def base(python: Optional[str], oldest: Tuple[int, int], variable: str) -> Found:
+def base(python: Optional[str], oldest: tuple[int, int], variable: str) -> Found:
     """The Python to make an environment from: the one asked for, the active one, or a newer one beside it."""
     names = tuple(f"python3.{minor}" for minor in (13, 12, 11, 14, 10))
     asked = look(python) if python else None  # who asks for a newer one gets it
@@ -110,7 +111,7 @@ def base(python: Optional[str], oldest: Tuple[int, int], variable: str) -> Found
 
 
 @contextlib.contextmanager
-def alone() -> "Iterator[None]":
+def alone() -> Iterator[None]:
     """One process at a time makes environments in this checkout: `make -j`, or two terminals."""
     try:
         import fcntl
@@ -130,7 +131,7 @@ def alone() -> "Iterator[None]":
         yield
 
 
-def clean_environment() -> "dict[str, str]":
+def clean_environment() -> dict[str, str]:
     """The environment for pip: without what a container sets for its own packages."""
     drop = ("PIP_CONSTRAINT", "PIP_TARGET", "PIP_PREFIX", "PIP_USER", "PIP_REQUIRE_VIRTUALENV", "PYTHONPATH", "PYTHONHOME")
     return {**{key: value for key, value in os.environ.items() if key not in drop}, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
@@ -146,7 +147,7 @@ def host_pip(python: str) -> bool:
         return False
 
 
-def create(folder: Path, found: Found) -> "list[str]":
+def create(folder: Path, found: Found) -> list[str]:
     """Makes an empty environment and returns the pip command that installs into it."""
     say(f"making {folder.name} with Python {found.version[0]}.{found.version[1]}")
     python = str(folder / "bin" / "python")
@@ -161,12 +162,12 @@ def create(folder: Path, found: Found) -> "list[str]":
     return [found.executable, "-m", "pip", "--python", python] if borrowed else [python, "-m", "pip"]
 
 
-def pip(command: "list[str]", *arguments: str) -> bool:
+def pip(command: list[str], *arguments: str) -> bool:
     """Runs `pip install`; its output goes to standard error."""
     return not subprocess.run([*command, "install", *arguments], stdout=sys.stderr, stderr=sys.stderr, env=clean_environment()).returncode
 
 
-def attempt(command: "list[str]", *arguments: str) -> Optional[str]:
+def attempt(command: list[str], *arguments: str) -> Optional[str]:
     """Runs `pip install` without showing what it says: `None` if it worked, else its output."""
     done = subprocess.run([*command, "install", *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=clean_environment())
     return done.stdout.decode(errors="replace") if done.returncode else None
@@ -247,7 +248,7 @@ def there(python: Optional[str], folder: Path) -> str:
     return found.executable if found and found.version >= CAPTURE_PYTHON else base(python, CAPTURE_PYTHON, "PYTHON").executable
 
 
-def install_torch(command: "list[str]", index: Optional[str]) -> None:
+def install_torch(command: list[str], index: Optional[str]) -> None:
     """The pinned torch: the CPU build where there is no NVIDIA driver and pip can find one."""
     pin = next(line for line in CAPTURE.read_text().splitlines() if line.startswith("torch=="))
     extra = ["--extra-index-url", index] if index else []
@@ -311,7 +312,7 @@ def collect(pages_python: str, folder: Path, version: Optional[str], platform: O
     say(f"{len(wheels)} wheels for Python {version}, {size:.0f} MB, in {folder.name}/: carry it into the checkout on the other machine")
 
 
-def platform_tags(platform: Optional[str]) -> "list[str]":
+def platform_tags(platform: Optional[str]) -> list[str]:
     """`manylinux_2_28_x86_64` and every older tag that such a machine accepts as well."""
     if not platform or not platform.startswith("manylinux_2_"):
         return [platform] if platform else []

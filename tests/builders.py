@@ -29,9 +29,11 @@ from statistics import median
 from typing import Any
 
 from builder_devices import DEVICES
-from reportgen.hardware import kernel_names, occupancy
+
 from reportgen.analysis import SIX, ActivityFacts, OpFacts, RunFacts, State, VariantFacts
+from reportgen.hardware import kernel_names, occupancy
 from reportgen.numbers import quantities
+from reportgen.numbers.statistics import Estimate
 from reportgen.run import (
     Autograd,
     Ceilings,
@@ -48,9 +50,8 @@ from reportgen.run import (
     Protocol,
     Training,
 )
-from reportgen.numbers.statistics import Estimate
-from reportgen.trace import Integrity
 from reportgen.run.workload import PRESETS
+from reportgen.trace import Integrity
 
 US = 1e-6
 MIB = 2**20

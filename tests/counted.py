@@ -7,18 +7,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any, Callable, Sequence
+from typing import Any
 
 from builders import facts
-from reportgen import run as run_room
-from reportgen.capture import counter_report
-from reportgen.analysis import RunFacts, counters
-from reportgen.run.decode import decode
 from run_builder import record
+
+from reportgen import run as run_room
+from reportgen.analysis import RunFacts, counters
+from reportgen.capture import counter_report
+from reportgen.run.decode import decode
 
 TABLE = Path(__file__).parent / "data" / "ncu_h200_raw.csv"
 TOOL = "Nsight Compute 2025.3.1.0"

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Callable, Mapping
 from copy import deepcopy
 from pathlib import Path
-from typing import Any, Callable, Mapping
+from typing import Any
 
 from reportgen import run as run_room
 

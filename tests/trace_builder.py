@@ -11,8 +11,9 @@ A host clock and a GPU clock run along; nothing is random. Times are microsecond
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Iterator
+from typing import Any
 
 H200 = {"id": 0, "name": "NVIDIA H200", "computeMajor": 9, "computeMinor": 0, "numSms": 132, "sharedMemPerBlock": 49152}
 

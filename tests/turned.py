@@ -6,8 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 from builders import activities, activity, estimate, variant
-from reportgen.hardware import kernel_names, occupancy
+
 from reportgen.analysis import CounterFacts, RunFacts
+from reportgen.hardware import kernel_names, occupancy
 from reportgen.run.workload import PRESETS
 
 WIDE = PRESETS["wide"]

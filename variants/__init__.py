@@ -18,10 +18,11 @@ from __future__ import annotations
 
 import importlib
 import inspect
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any, Callable
+from typing import Any
 
 from reportgen.errors import ReportError
 

@@ -7,9 +7,10 @@ can see, unlike a datasheet's.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from statistics import median
-from typing import Any, Callable, Iterator
+from typing import Any
 
 from ..run.workload import Workload
 from . import operands

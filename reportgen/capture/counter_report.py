@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import csv
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Iterable, Sequence
+from typing import Any
 
 RANGE_PREFIX = "attn_"
 """Each annotated forward lies in an NVTX range of this prefix and the variant's id."""

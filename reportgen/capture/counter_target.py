@@ -10,12 +10,16 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Sequence
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from ..run.workload import Workload
 from . import operands
 from .counter_report import RANGE_PREFIX
 from .refusal import listening
+
+if TYPE_CHECKING:
+    import variants
 
 WARM_UP = 2
 
@@ -38,7 +42,7 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _annotated(variant: object, device: str, inputs: operands.Operands) -> None:
+def _annotated(variant: variants.Variant, device: str, inputs: operands.Operands) -> None:
     """One forward in its range; the range closes only when the GPU has finished."""
     import torch
 

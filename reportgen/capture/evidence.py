@@ -7,9 +7,10 @@ import json
 import os
 import tempfile
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Callable, Sequence
+from typing import Any
 
 import variants as variant_room
 
@@ -142,7 +143,7 @@ def _prefetch_compiler() -> None:
     try:
         for name in ("torch._dynamo", "torch._inductor.compile_fx"):
             importlib.import_module(name)
-        importlib.import_module("torch._inductor.config").compile_threads = 1
+        setattr(importlib.import_module("torch._inductor.config"), "compile_threads", 1)  # noqa: B010 - a module has no declared attributes
     except Exception:  # noqa: BLE001 - compiling will fail as well, and say why
         return
 

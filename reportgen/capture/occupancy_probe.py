@@ -11,7 +11,8 @@ The kernels are PTX, which any driver compiles when it loads it: no compiler is 
 from __future__ import annotations
 
 import ctypes
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from ..run.workload import Workload
 from . import libraries, operands, training

@@ -59,7 +59,7 @@ def _listener() -> Any:
     """A dispatch mode that notes the names of the ops that run inside it."""
     from torch.utils._python_dispatch import TorchDispatchMode
 
-    class Listener(TorchDispatchMode):
+    class Listener(TorchDispatchMode):  # type: ignore[misc]  # torch is not in the checkers' environment
         def __init__(self) -> None:
             super().__init__()
             self.ops: list[str] = []

@@ -6,10 +6,11 @@ import gc
 import os
 import random
 import time
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from statistics import median
-from typing import Any, Iterator, Sequence
+from typing import Any
 
 import variants as variant_room
 from variants import Variant

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
-from typing import Any, Iterator, Mapping, Sequence
+from typing import Any
 
 import variants as variant_room
 
@@ -223,7 +224,7 @@ class _Capture:
         """Tasks in one process, and in another one after a crash; returns the timing of the slow starters."""
         device = survey["device"]
         tasks = self._tasks(device, plan)
-        slow = tuple(dict.fromkeys(name for task, name in tasks if task == "compiled"))
+        slow = tuple(dict.fromkeys(name for task, name in tasks if task == "compiled" and name is not None))
         arguments = (device, survey["workload"], replace(plan, variants=slow, process=self.request.processes, chains=False))
         with self._stage("evidence", "traces, accuracy, memory, ceilings"):
             self._do(tasks, arguments)

@@ -7,10 +7,11 @@ runs once and gives seconds per forward. The arithmetic of how much work a block
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import ceil
 from statistics import median
-from typing import Any, Callable
+from typing import Any
 
 Block = Callable[[], float]
 Call = Callable[[int], Any]

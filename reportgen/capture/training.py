@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Callable, Sequence
 from statistics import median
-from typing import Any, Callable, Sequence
+from typing import Any
 
 from ..run.workload import Workload
 from ..saying.units import listed

@@ -11,18 +11,19 @@ import importlib.util
 import json
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NoReturn, Sequence
+from typing import Any, NoReturn
 
 from .. import __version__
-from ..errors import ReportError, Told
-from . import saving, starting, terminal
-from .interruption import Stages
 from ..company import disk
+from ..errors import ReportError, Told
 from ..run import names
 from ..run.layout import Layout
-from ..saying.units import plural
 from ..run.workload import ARTICLE, PRESETS, SIZES, altered
+from ..saying.units import plural
+from . import saving, starting, terminal
+from .interruption import Stages
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES_PACKAGES = ("tomllib", "jinja2", "matplotlib", "mkdocs")
@@ -225,7 +226,8 @@ def _site(chosen: argparse.Namespace, layout: Layout, stages: Stages) -> int:
 
 
 def _facts(chosen: argparse.Namespace, layout: Layout, stages: Stages) -> int:
-    from .. import analysis as facts, findings, run
+    from .. import analysis as facts
+    from .. import findings, run
     from . import facts_json
     from .summary import summary
 

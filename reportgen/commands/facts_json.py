@@ -6,8 +6,9 @@ its meaning or goes away, not when one is added.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any, Mapping
+from typing import Any
 
 from ..analysis import ActivityFacts, RunFacts, State, VariantFacts
 from ..analysis import traffic as traffic_room

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..errors import CaptureFailed, ReportError, Told
 from ..company import parents
+from ..errors import CaptureFailed, ReportError, Told
+from ..run.layout import Layout
+from ..run.workload import ELEMENT_BYTES, PRESETS, SIZES
+from ..saying.units import plural
 from . import saving, starting
 from .interruption import Stages, interrupted
-from ..run.layout import Layout
-from ..saying.units import plural
-from ..run.workload import ELEMENT_BYTES, PRESETS, SIZES
 
 CTRL_C, TERMINATED = 1.0, 20.0
 """Seconds that a profiling process has to clean up after a Ctrl-C that it shares, and after SIGTERM."""
@@ -79,7 +79,8 @@ def capture_options(command: argparse.ArgumentParser) -> None:
 
 
 def _report(chosen: argparse.Namespace, layout: Layout, stages: Stages) -> int:
-    from .. import analysis as facts, findings, run
+    from .. import analysis as facts
+    from .. import findings, run
     from ..pages import publish
     from .summary import summary
 
@@ -155,8 +156,8 @@ def _say(line: str) -> None:
 
 
 def _noise(chosen: argparse.Namespace, layout: Layout, stages: Stages) -> int:
-    from ..run import noise
     from ..pages import publish
+    from ..run import noise
 
     saving.look(layout, chosen)
     stages.at("no floor was written")

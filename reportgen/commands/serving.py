@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import errno
 import os
-from http import HTTPStatus
 from functools import partial
+from http import HTTPStatus
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 

@@ -91,14 +91,14 @@ def _beside(facts: RunFacts, by_cost: tuple[str, ...]) -> dict[str, object]:
 def _profiled_order(facts: RunFacts, ranked: tuple[str, ...]) -> str:
     """How the order under the profiler, dearest first, stands to the unprofiled one. Forwards of one process allow no test: only disjoint ranges are an order."""
     unlike, alike, agreeing = [], [], 0
-    for dear, cheap in combinations([facts.variants[name] for name in ranked], 2):
-        if dear.times["profiled_host_time"].low <= cheap.times["profiled_host_time"].high:
-            alike.append(f"{dear.title} from {cheap.title}")
+    for dearer, cheaper in combinations([facts.variants[name] for name in ranked], 2):
+        if dearer.times["profiled_host_time"].low <= cheaper.times["profiled_host_time"].high:
+            alike.append(f"{dearer.title} from {cheaper.title}")
             continue
-        found = facts.compare("host_time", cheap.id, dear.id)
+        found = facts.compare("host_time", cheaper.id, dearer.id)
         agreeing += found is not None and found.winner == "first"
         if found is not None and found.winner == "second":
-            unlike.append(f"{dear.title} above {cheap.title}")
+            unlike.append(f"{dearer.title} above {cheaper.title}")
     if not unlike and not alike:
         return ", the same order" if agreeing == len(ranked) * (len(ranked) - 1) // 2 else ""
     return (f"; the other way round than without it: {listed(unlike)}" if unlike else "") + (f"; their ranges overlap, so they do not tell {listed(alike)}" if alike else "")

@@ -11,7 +11,7 @@ from ..questions.model import Advice, Because, Case, Decision, Finding, claim, d
 from ..questions.needs import compared, unmet
 from ..questions.ranked import UNSTEADY, disagreement
 from ..questions.shared import OTHER_SHAPE, other_workload, software
-from ..saying.units import Bytes, BytesPerSecond, Count, Percent, Ratio, Seconds, difference, listed, plural, number_word
+from ..saying.units import Bytes, BytesPerSecond, Count, Percent, Ratio, Seconds, difference, listed, number_word, plural
 from .hidden_memcpy_evidence import evidence
 from .inplace import AUTOGRAD_CASES, BOTH, IN_PLACE, MEMORY_CASES, OPS_CASES, SAVES_MEMORY, SAVES_TIME, autograd_rule, fused_faster, memory_rule, ops_rule
 

@@ -11,9 +11,10 @@ from __future__ import annotations
 import json
 import random
 from bisect import bisect_left
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
-from typing import Any, Sequence
+from typing import Any
 
 from ..saying.tables import Table, columns
 from ..saying.units import Count, Percent

@@ -7,9 +7,9 @@ The interval is that of J. L. Hodges and E. L. Lehmann, Ann. Math. Statist. 34 (
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from math import comb, inf
-from typing import Sequence
 
 from .statistics import MINIMUM_EFFECT, Estimate
 

@@ -7,11 +7,12 @@ Mann–Whitney test is used.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb
 from statistics import median
-from typing import Literal, Sequence
+from typing import Literal
 
 PROCESSES = 7
 MINIMUM_EFFECT = 0.02

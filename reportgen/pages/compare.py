@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from ..analysis import SIX, RunFacts, State, VariantFacts, published
 from ..analysis.ranking import rank

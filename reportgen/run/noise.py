@@ -7,12 +7,13 @@ torch or driver it says nothing, and 2 % alone is the floor again.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from math import isfinite
 from pathlib import Path
 from statistics import median
-from typing import Any, Callable, Mapping, Sequence
+from typing import Any
 
 from .. import run as run_room
 from ..errors import ReportError, RunInvalid

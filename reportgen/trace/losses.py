@@ -7,8 +7,8 @@ that lacks one shows fewer kernels than ran, so it is counted nowhere.
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Iterable, Sequence
 
 from .shapes import Forward, Loss, Trace, TraceLoss
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import Literal, Mapping
+from typing import Literal
 
 FORWARD = "attention_forward"
 """Name of the `record_function` range around each recorded forward."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-
 from fake_nvml import FakeGpu, FakeNvml
 from fake_torch import fake_torch
+
 from reportgen.capture import environment, evidence, machine, sampler, session
 from reportgen.run.workload import ARTICLE, PRESETS
 

@@ -644,8 +644,9 @@ def test_a_device_of_another_name_is_answered_with_what_was_meant(device, cure, 
 
 def test_profile_gives_another_gpu_of_a_recorded_name_a_place_of_its_own(tmp_path, monkeypatch):
     """24 GiB are recorded; 48 GiB under the same name come."""
-    from reportgen.capture import session
     from run_builder import data, record
+
+    from reportgen.capture import session
 
     monkeypatch.setattr(cli, "ROOT", tmp_path)
     layout = Layout(tmp_path)

@@ -6,8 +6,8 @@ import pytest
 from builders import activities, estimate, facts, variant
 
 from reportgen import findings
-from reportgen.review.diff import example
 from reportgen.pages.environment import page
+from reportgen.review.diff import example
 
 MATH_GEMM = "sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize128x128x8_stage3_warpsize2x2x1_ffma_aligna4_alignc4_execute_kernel__5x_cublas"
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-
 from builders import activities, activity, facts, probes, unavailable, variant
 from case_tables import CLAIMS, together
+from test_findings_flash_hbm import stepwise
+from turned import counted, kernels, renamed, timed, with_extra_kernel
+
 from reportgen.analysis import SIX, State
 from reportgen.findings import claims, outcomes
 from reportgen.questions.evaluate import fill
 from reportgen.questions.gates import GATES
 from reportgen.run import DefaultBackend, MaskedRow
-from test_findings_flash_hbm import stepwise
-from turned import counted, kernels, renamed, timed, with_extra_kernel
 
 PIECES = [(claim.id, case, place) for claim in claims() for case, told in claim.cases.items() for place in range(len(told.advice))]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-
 from builder_devices import DEVICES
 from builders import facts, no_lane
 from case_tables import CLAIMS, outcome, together
-from reportgen.pages.charts import svg
+
 from reportgen.findings import FINDINGS, claims
+from reportgen.pages.charts import svg
 from reportgen.questions.model import VERDICTS
 from reportgen.run import Probes
 from reportgen.saying.tables import markdown

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-
 from builders import DEVICES, facts, failed, no_lane, unavailable, variant, without
-from reportgen.pages import charts
-from reportgen.saying import tables
+
 from reportgen.analysis import SIX
 from reportgen.findings import FINDINGS, claims, outcomes
+from reportgen.pages import charts
 from reportgen.questions.needs import refusal
 from reportgen.run import Autograd, Chains, Clocks, DefaultBackend, Host, OccupancyProbe, Probes, Protocol
+from reportgen.saying import tables
 
 BARE = dict(gpu_time=None, gpu_time_cold=None, wall_time=None, host_time=None, profiled_host_time=None, first_call=None, first_call_new_shape=None,
             peak_memory_bytes=None, relative_error=None, masked_row=None, training=None, integrity=None)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-
 from builders import facts, unavailable, variant
-from reportgen.questions.evaluate import evaluate
+from turned import WIDE, timed
+
 from reportgen.findings.cpu_bill import FINDING
 from reportgen.numbers.statistics import Estimate
-from turned import WIDE, timed
+from reportgen.questions.evaluate import evaluate
 
 CLAIMS = {claim.id: claim for claim in FINDING.claims}
 

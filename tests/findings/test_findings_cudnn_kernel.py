@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from builders import facts, no_lane, unavailable, variant
-from reportgen.questions.evaluate import evaluate
+from turned import renamed, with_extra_kernel
+
 from reportgen.analysis import OpFacts
 from reportgen.findings.cudnn_kernel import FINDING
-from turned import renamed, with_extra_kernel
+from reportgen.questions.evaluate import evaluate
 
 CLAIMS = {claim.id: claim for claim in FINDING.claims}
 SDPA = "aten::scaled_dot_product_attention"

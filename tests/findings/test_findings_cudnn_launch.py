@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-
 from builders import activity, facts, probes, unavailable
-from reportgen.questions.evaluate import evaluate
+from turned import WIDE, counted, kernels, resident, with_extra_kernel
+
 from reportgen.findings.cudnn_launch import FINDING
 from reportgen.findings.zero_cause import pair
+from reportgen.questions.evaluate import evaluate
 from reportgen.run import OccupancyProbe, ProbeLaunch
-from turned import WIDE, counted, kernels, resident, with_extra_kernel
 
 CLAIMS = {claim.id: claim for claim in FINDING.claims}
 GRID = (8448, 1, 1)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from builders import facts, variant
-from reportgen.questions.evaluate import evaluate
-from reportgen.findings.efficient_kernel import FINDING
 from turned import counted, renamed, with_extra_kernel
+
+from reportgen.findings.efficient_kernel import FINDING
+from reportgen.questions.evaluate import evaluate
 
 CLAIMS = {claim.id: claim for claim in FINDING.claims}
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-
-from builders import estimate, facts, failed, probes, unavailable, variant, without
-from reportgen.questions.evaluate import evaluate
-from reportgen.findings.fastest import FINDING
-from reportgen.run import DefaultBackend
-from reportgen.analysis import State
-from reportgen.numbers.statistics import Estimate
+from builders import facts, failed, probes, unavailable, variant, without
 from turned import WIDE, counted, timed
+
+from reportgen.analysis import State
+from reportgen.findings.fastest import FINDING
+from reportgen.numbers.statistics import Estimate
+from reportgen.questions.evaluate import evaluate
+from reportgen.run import DefaultBackend
 
 CLAIMS = {claim.id: claim for claim in FINDING.claims}
 

@@ -6,14 +6,14 @@ import re
 from dataclasses import replace
 
 import pytest
-
 from builders import activities, activity, facts, variant
+from turned import counted, renamed, with_extra_kernel
+
 from reportgen.analysis import CounterFacts
-from reportgen.questions.evaluate import evaluate
 from reportgen.analysis.bounds import Limit, bound, shares
 from reportgen.findings.flash_hbm import FINDING
+from reportgen.questions.evaluate import evaluate
 from reportgen.run import Ceilings
-from turned import counted, renamed, with_extra_kernel
 
 CLAIMS = {claim.id: claim for claim in FINDING.claims}
 CEILINGS = Ceilings(4e12, 800e12, 50e12)
@@ -32,7 +32,7 @@ def stepwise(run, **hbm):
 def by_count(run, **rates):
     """`run` of `stepwise` with counters; each variant's steps ask for the first share of what they did, and move the second."""
     for name, (asked, seen) in rates.items():
-        run = activities(run, name, lambda a: replace(a, requested_bytes=a.requested_bytes * asked, counters=CounterFacts(a.requested_bytes * seen, 0.0)))
+        run = activities(run, name, lambda a, asked=asked, seen=seen: replace(a, requested_bytes=a.requested_bytes * asked, counters=CounterFacts(a.requested_bytes * seen, 0.0)))
     return run
 
 

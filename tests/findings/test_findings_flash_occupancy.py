@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from builders import facts, unavailable
-from reportgen.questions.evaluate import evaluate
-from reportgen.findings.flash_occupancy import FINDING
 from turned import WIDE, counted, kernels, resident
+
+from reportgen.findings.flash_occupancy import FINDING
+from reportgen.questions.evaluate import evaluate
 
 CLAIMS = {claim.id: claim for claim in FINDING.claims}
 

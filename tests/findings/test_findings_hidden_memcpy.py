@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-
 from builders import activities, activity, estimate, facts, probes, variant
 from case_tables import outcome
+from turned import WIDE
+
 from reportgen.findings.hidden_memcpy import FINDING
 from reportgen.numbers.statistics import Estimate
 from reportgen.run import Autograd, MinimalRefusal
-from turned import WIDE
 
 
 def extra(run, variant_id, **changes):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-
 from builders import activities, facts, variant
 from case_tables import outcome
-from reportgen.findings.mask_rebuilt import FINDING
+
 from reportgen.analysis.patterns import rebuilt_mask
+from reportgen.findings.mask_rebuilt import FINDING
 
 BUILDERS = ("aten::ones", "aten::tril", "aten::scalar_tensor", "aten::where")
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-
-from counted import h200 as counters_h200
 from builders import activities, facts, variant
 from case_tables import outcome
+from counted import h200 as counters_h200
+
 from reportgen.analysis import CounterFacts
 from reportgen.findings.math_cuda_cores import FINDING
 from reportgen.hardware import kernel_names

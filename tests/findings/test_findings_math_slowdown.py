@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-
 from builders import activities, activity, estimate, facts, variant
 from case_tables import outcome
+from turned import WIDE
+
 from reportgen.findings.math_slowdown import FINDING
 from reportgen.numbers.statistics import Estimate
-from turned import WIDE
 
 
 def math_us(us):

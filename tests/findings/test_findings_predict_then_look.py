@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from builders import facts, unavailable, variant
 from case_tables import outcome
+
 from reportgen.analysis import SIX
 from reportgen.findings.predict_then_look import FINDING
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-
 from builders import activities, facts, unavailable, variant, without
 from case_tables import outcome
+
 from reportgen.analysis import SIX, State
 from reportgen.findings.safe_softmax import FINDING
 from reportgen.run import MaskedRow

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-
 from builders import activities, estimate, facts, probes
 from case_tables import outcome
+
 from reportgen.findings.saving_per_layer import FINDING
 from reportgen.numbers.statistics import Estimate
 from reportgen.run import Chains

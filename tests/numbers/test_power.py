@@ -5,8 +5,8 @@ import random
 import pytest
 
 from reportgen.numbers import power
-from reportgen.saying import tables
 from reportgen.numbers.statistics import Estimate, changed
+from reportgen.saying import tables
 
 
 @pytest.mark.parametrize("noise", power.NOISE)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from builders import estimate, facts, variant
+
 from reportgen.analysis import RunFacts
 from reportgen.findings import FINDINGS
-from reportgen.questions import lead as first
 from reportgen.pages import lead, site
+from reportgen.questions import lead as first
 from reportgen.run import DefaultBackend, Probes
 
 

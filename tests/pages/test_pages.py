@@ -11,18 +11,17 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from builders import activity, estimate, facts, no_lane, unavailable, variant, without
+from case_tables import outcome
 
 import variants
-from case_tables import outcome
-from builders import activity, estimate, facts, no_lane, unavailable, variant, without
 from reportgen import pages
-from reportgen.analysis import State,  RunFacts, VariantFacts
-from reportgen.questions.model import Advice, not_measurable, Because, Case, Chart, Evidence, Finding, decide, claim
-from reportgen.pages.cells import Sentence
+from reportgen.analysis import RunFacts, State, VariantFacts
 from reportgen.pages import board, compare, device, front, glance, navigation, pictures, site, summaries, tree
 from reportgen.pages import variant as variant_page
-from reportgen.pages.cells import dims, heading, sentence, signed
+from reportgen.pages.cells import Sentence, dims, heading, sentence, signed
 from reportgen.pages.environment import environment
+from reportgen.questions.model import Advice, Because, Case, Chart, Evidence, Finding, claim, decide, not_measurable
 from reportgen.run import Clocks, ClockSample, Protocol
 from reportgen.run.workload import PRESETS
 from reportgen.saying.tables import Code, Table, columns, markdown
@@ -472,8 +471,9 @@ def test_a_run_that_is_gone_takes_its_pages_along_and_leaves_files_of_others(tmp
 
 def test_runs_on_disk_render_into_a_folder_of_their_own(tmp_path: Path) -> None:
     """Where the pages go elsewhere, evidence and style sheets go along; a run that is gone takes its copies with it."""
-    from reportgen import run as run_room
     from run_builder import record
+
+    from reportgen import run as run_room
 
     runs = [run_room.load(record(tmp_path / "docs/runs")), run_room.load(record(tmp_path / "docs/runs", slug="nvidia-b300"))]
     (tmp_path / "docs/assets").mkdir()

@@ -6,10 +6,10 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 import counted
+import pytest
 from builders import facts, no_lane
+
 from reportgen import analysis as facts_room
 from reportgen import pages
 from reportgen.findings import hidden_memcpy

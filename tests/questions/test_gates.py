@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-
 from builders import estimate, facts, failed, no_lane, unavailable, variant, without
 from case_tables import CLAIMS, outcome
 from counted import h200
+from turned import WIDE, without_ops
+
 from reportgen.analysis import Lost, State
 from reportgen.findings import claims
 from reportgen.numbers.statistics import Estimate
@@ -16,7 +17,6 @@ from reportgen.questions import evaluate
 from reportgen.questions.gates import FAULT, GATES
 from reportgen.questions.model import Advice, Case, Relies, Source, claim, decide
 from reportgen.readings import questions
-from turned import WIDE, without_ops
 
 QUESTIONS = {question.id: question for question in (*claims(), *questions())}
 

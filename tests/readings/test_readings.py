@@ -8,17 +8,16 @@ import counted
 import pytest
 from builder_devices import DEVICES
 from builders import activities, activity, facts, no_lane, unavailable, variant
+from turned import timed
 
 from reportgen.analysis import CounterFacts
 from reportgen.analysis.roofline import Point, forwards, products
 from reportgen.pages.charts import svg
 from reportgen.questions.evaluate import evaluate as answer
-from reportgen.readings import READINGS, answers, questions
-from reportgen.readings import roofline
+from reportgen.readings import READINGS, answers, questions, roofline
 from reportgen.readings.roofline import merged
 from reportgen.run import Ceilings
 from reportgen.saying.tables import markdown
-from turned import timed
 
 QUESTIONS = {question.id: question for question in questions()}
 MIB = 2**20
@@ -37,7 +36,7 @@ def flash(read=40 * MIB, written=12 * MIB, flop=19327352832, **changes):
 
 def tensor(run, **flops):
     for name, flop in flops.items():
-        run = activities(run, name, lambda a: replace(a, counters=replace(a.counters, tensor_core_flop=flop)) if a.counters else a)
+        run = activities(run, name, lambda a, flop=flop: replace(a, counters=replace(a.counters, tensor_core_flop=flop)) if a.counters else a)
     return run
 
 

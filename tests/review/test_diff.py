@@ -8,15 +8,15 @@ import pytest
 from builders import activities, estimate, facts, unavailable, variant, without
 from run_builder import record
 
+from reportgen import run as run_room
 from reportgen.analysis import State
 from reportgen.commands import cli
-from reportgen.review import diff
-from reportgen import run as run_room
-from reportgen.review.diff import Side, compare, gates, render, trees, words
-from reportgen.questions.model import Outcome
 from reportgen.commands.interruption import Stages
-from reportgen.run.layout import Layout
+from reportgen.questions.model import Outcome
+from reportgen.review import diff
+from reportgen.review.diff import Side, compare, gates, render, trees, words
 from reportgen.run import Host
+from reportgen.run.layout import Layout
 from reportgen.run.noise import Noise, save
 
 MATH_GEMM = "sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize128x128x8_stage3_warpsize2x2x1_ffma_aligna4_alignc4_execute_kernel__5x_cublas"

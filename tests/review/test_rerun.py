@@ -5,12 +5,12 @@ import os
 import pytest
 from run_builder import TITLES, data, record
 
+from reportgen import run
 from reportgen.commands import cli, reporting
 from reportgen.commands.interruption import Stages
+from reportgen.errors import ReportError
 from reportgen.review import diff, rerun
 from reportgen.run import noise, slots, swap
-from reportgen import run
-from reportgen.errors import ReportError
 from reportgen.run.layout import Layout
 from reportgen.saying.units import Seconds
 

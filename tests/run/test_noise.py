@@ -6,9 +6,9 @@ import pytest
 from builders import facts
 from run_builder import record
 
-from reportgen.run import noise
 from reportgen import run
 from reportgen.errors import ReportError, RunInvalid
+from reportgen.run import noise
 from reportgen.saying.tables import markdown
 
 

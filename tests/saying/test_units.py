@@ -17,8 +17,8 @@ from reportgen.saying.units import (
     difference,
     extent,
     listed,
-    plural,
     number_word,
+    plural,
     text,
     verb,
 )

@@ -11,11 +11,11 @@ from copy import deepcopy
 from pathlib import Path
 
 import pytest
+from trace_builder import H200, TraceBuilder, naive
 
 from reportgen import trace
 from reportgen.errors import TraceMalformed
 from reportgen.trace import Loss, TraceLoss
-from trace_builder import H200, TraceBuilder, naive
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "h200-probe"
 

@@ -14,7 +14,8 @@ A value of `None` draws no bar and says `not measured`.
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 FORMS = ("bars", "stacked", "lanes", "roofline")
 

@@ -10,8 +10,9 @@ import html
 import io
 import math
 import re
+from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any, Callable, Sequence
+from typing import Any
 
 import matplotlib
 

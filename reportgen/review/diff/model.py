@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import Literal, Mapping
+from typing import Literal
 
 from ...analysis import RunFacts, State
 from ...numbers.statistics import Estimate

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher, unified_diff
-from typing import Iterator, Sequence
 
 from ...analysis import ActivityFacts, VariantFacts
 from .model import Status, StructureChange

@@ -8,11 +8,11 @@ import re
 import subprocess
 import tarfile
 import tempfile
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
-from typing import Iterator, Mapping
 
 from ... import run as run_room
 from ...errors import ReportError
