@@ -16,6 +16,10 @@ for _number, _usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIG
     if signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, _usual)
 
+# `make test` hands these on, and a make that a test starts would take itself for a part of it.
+for _variable in ("MAKEFLAGS", "MFLAGS", "MAKEOVERRIDES", "MAKELEVEL"):
+    os.environ.pop(_variable, None)
+
 
 def _state(folder: Path) -> dict[str, tuple[int, int]]:
     """Every file below `folder` with its size and time of change."""
