@@ -12,7 +12,7 @@ import re
 ALLOWED: dict[str, dict[str, str]] = {
     "beyond.md.j2": {"Does a faster kernel make a faster loop?": "the question that the section asks", "a faster kernel changes nothing": "what follows where the CPU sets the pace"},
     "compare.md.j2": {"Times to the fastest": "the head of the table of ratios"},
-    "glossary.md.j2": {"32 on NVIDIA's GPUs": "the vendor's definition of a warp", "it has 64": "the other vendor's",
+    "glossary.md.j2": {"shows 0 for a kernel that uses more": "what the formula gives", "32 on NVIDIA's GPUs": "the vendor's definition of a warp", "it has 64": "the other vendor's",
                        "(L2)": "the cache's name", "*holds*, *differs*, *within noise* or *not measurable*": "the words that are defined",
                        "{% if featured.device.sm_count %}": "says the number where it is known", "{% if featured.device.memory_bytes %}": "likewise",
                        "{% if featured.device.l2_cache_bytes %}": "likewise"},

@@ -11,6 +11,7 @@ from ..analysis import RunFacts, VariantFacts
 from ..numbers.statistics import Estimate
 from ..questions import caveats, lead, sources
 from ..questions.model import VERDICTS, Outcome
+from ..questions.needs import refusal
 from ..saying.units import MISSING, Seconds, plural
 
 WIDTH = 100
@@ -61,15 +62,15 @@ def _table(facts: RunFacts) -> str:
     rows: list[tuple[str, ...]] = [("variant", "GPU time", "wall time", "host time", "GPU activities")]
     for variant in facts.variants.values():
         if variant.ok:
-            rows.append((variant.id, _time(variant.gpu_time), _time(variant.wall_time), _time(variant.host_time), _activities(variant)))
+            rows.append((variant.id, _time(variant.gpu_time), _time(variant.wall_time), _time(variant.host_time), _activities(variant, facts.has_gpu_lane)))
     widths = [max(len(row[place]) for row in rows) for place in range(5)]
     lines = ["  ".join([row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:4], widths[1:4])), row[4]]).rstrip() for row in rows]
     causes: dict[tuple[str, str], list[str]] = {}
     for variant in facts.variants.values():
         if not variant.ok:
-            causes.setdefault((variant.state.value, variant.reason or "no reason recorded"), []).append(variant.id)
+            causes.setdefault((variant.state.value, refusal(variant.reason or "no reason recorded")), []).append(variant.id)
     for (status, reason), names in causes.items():
-        lines += _wrapped(f"{', '.join(names)} {status}: {reason}", "")
+        lines += _wrapped(f"{', '.join(names)} {status}: {reason}.", "")
     return "\n".join(lines)
 
 
@@ -90,9 +91,9 @@ def _time(value: Estimate | None) -> str:
     return MISSING if value is None else str(Seconds(value.median))
 
 
-def _activities(variant: VariantFacts) -> str:
+def _activities(variant: VariantFacts, lane: bool) -> str:
     if variant.kernels is None:
-        return f"{MISSING} (no GPU lane)"
+        return f"{MISSING} (not known)" if lane else f"{MISSING} (no GPU lane)"
     parts = [plural(variant.kernels, "kernel")]
     parts += [plural(number, noun) for number, noun in ((variant.memcpys, "memcpy"), (variant.memsets, "memset")) if number]
     return ", ".join(parts)

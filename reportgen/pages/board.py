@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ..analysis import RunFacts
 from ..questions import sources
 from ..questions.model import VERDICTS, Verdict
-from ..saying.tables import Link, Table, columns
+from ..saying.tables import Column, Link, Table, columns
 from ..saying.units import listed, plural
 from .cells import Badge, Lines, Linked, Sentence
 from .site import Site, device_name, root
@@ -75,9 +75,9 @@ def devices(site: Site) -> Table:
     return Table(columns("Device", "Workload", "torch", *(f"#{verdict[0].upper()}{verdict[1:]}" for verdict in VERDICTS)), tuple(rows))
 
 
-def by_finding(site: Site, slug: str, page: str) -> Table:
+def by_finding(site: Site, slug: str) -> Table:
     """A finding's claims as columns, devices as rows."""
     finding = next(f for f in site.findings if f.slug == slug)
     rows = tuple((Link(device_name(facts), f"runs/{facts.slot}/findings.md#{slug}"), facts.workload.name,
                   *(Badge(site.outcomes[facts.slot][claim.id].verdict) for claim in finding.claims)) for facts in site.runs)
-    return Table(columns("Device", "Workload", *(f"[{claim.id}]({root(page)}findings/{slug}.md#{claim.id})" for claim in finding.claims)), rows)
+    return Table((*columns("Device", "Workload"), *(Column(claim.id, target=f"findings/{slug}.md#{claim.id}") for claim in finding.claims)), rows)

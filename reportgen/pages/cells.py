@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import html
-import re
 from dataclasses import dataclass
 
 from ..numbers.statistics import Estimate
-from ..saying.tables import code
+from ..saying.markup import sentence
 from ..saying.units import Seconds, significant
 
 
@@ -72,23 +70,6 @@ class Anchored:
 
     def __str__(self) -> str:
         return f'<a id="{self.anchor}"></a>{Sentence(self.text)}'
-
-
-def sentence(text: str) -> str:
-    """Free text (a headline, torch's own words) as prose that no renderer takes for markup; `code` stays code."""
-    # torch ends a line with a colon; joined to one text, a full stop came after it
-    parts = re.split(r"(`[^`]+`)", re.sub(r":\.(?=\s|$)", ":", " ".join(text.split())))
-    return "".join(code(part[1:-1]) if part.startswith("`") and len(part) > 2 else _plain(part) for part in parts)
-
-
-def _plain(text: str) -> str:
-    # an underscore at a word's edge could open emphasis: masked_fill_, _safe_softmax
-    return re.sub(r"(?<!\w)_|_(?!\w)", r"\\_", html.escape(text, quote=False))
-
-
-def heading(text: str) -> str:
-    """A sentence as a heading: without its full stop."""
-    return sentence(text).rstrip(".")
 
 
 def us(value: Estimate | float | None) -> str | None:

@@ -17,7 +17,7 @@ from ..saying.units import Bytes, BytesPerSecond, Count, FlopPerSecond, Percent,
 from . import board, pictures, summaries
 from .cells import Sentence, signed
 from .environment import page
-from .site import Site, device_name
+from .site import Site, device_said
 
 
 def path(facts: RunFacts) -> str:
@@ -28,7 +28,7 @@ def render(site: Site, facts: RunFacts) -> str:
     """The page of one run."""
     at = path(facts)
     picture = pictures.overview(facts)
-    return page("device.md.j2", at, facts=facts, caveats=caveats.all_said(facts), device=device_name(facts), counting=evaluate(COUNTING, facts), workload=facts.workload.describe(), environment=environment(facts),
+    return page("device.md.j2", at, facts=facts, caveats=caveats.all_said(facts), device=device_said(facts), counting=evaluate(COUNTING, facts), workload=facts.workload.describe(), environment=environment(facts),
                 settings=settings(facts), overview=site.chart(facts, picture, at) if picture else "",
                 kernel_counts=summaries.kernel_counts(facts), counts_missing=summaries.counts_missing(facts), slowdown=summaries.slowdown(facts), cpu_bill=summaries.cpu_bill(facts),
                 occupancy=summaries.occupancy_steps(facts), occupancy_missing=summaries.occupancy_missing(facts), numbers=summaries.numbers(facts),

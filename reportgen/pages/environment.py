@@ -13,8 +13,8 @@ from ..findings.safe_softmax import ROUNDINGS_ALLOWED, about_the_mask
 from ..hardware import arch_limits
 from ..numbers import ranks, statistics
 from ..run.workload import ARTICLE
-from ..saying import tables, units
-from .cells import Badge, error, heading, sentence
+from ..saying import markup, tables, units
+from .cells import Badge, error
 from .site import MARKER, root
 from .summaries import masked_row, why_not
 
@@ -25,7 +25,7 @@ def rules() -> dict[str, object]:
     """The constants that rules decide by, as the teaching pages name them: typed in one place, said in another."""
     return {"enough": units.Percent(100 * bounds.ENOUGH), "effect": units.Percent(100 * statistics.MINIMUM_EFFECT), "magnitude": units.Percent(100 * statistics.MAGNITUDE_TOLERANCE), "alpha": ranks.ALPHA,
             "processes_word": units.number_word(statistics.PROCESSES).capitalize(), "chance": units.Count(2**statistics.PROCESSES), "roundings_word": units.number_word(ROUNDINGS_ALLOWED["bfloat16"]),
-            "default_shared": units.Bytes(arch_limits.DEFAULT_SHARED_MEMORY)}
+            "default_shared": units.Bytes(arch_limits.DEFAULT_SHARED_MEMORY), "default_shared_exact": units.Count(arch_limits.DEFAULT_SHARED_MEMORY)}
 
 
 @cache
@@ -34,7 +34,8 @@ def environment() -> Environment:
     env = Environment(loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, autoescape=False,
                       trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True, newline_sequence="\n")
     env.filters.update(code=tables.code, prose=tables.prose, text=units.text, table=tables.markdown,
-                       badge=lambda verdict: str(Badge(verdict)), sentence=sentence, heading=heading, why_not=why_not, masked_row=masked_row, error=error, mask_reason=about_the_mask, plural=units.plural,
+                       badge=lambda verdict: str(Badge(verdict)), sentence=markup.sentence, heading=markup.heading, emphasised=markup.emphasised, label=markup.label,
+                       why_not=lambda variant: markup.sentence(why_not(variant)), masked_row=masked_row, error=error, mask_reason=about_the_mask, plural=units.plural,
                        seconds=lambda v: units.text(None if v is None else units.Seconds(v)),
                        bytes=lambda v: units.text(None if v is None else units.Bytes(v)),
                        percent=lambda v: units.text(None if v is None else units.Percent(v)),

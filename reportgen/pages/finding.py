@@ -11,7 +11,7 @@ from ..questions.model import Chart, Finding, Outcome, Question
 from ..saying.tables import Link, Table, columns
 from .cells import Anchored, Badge, Lines, Sentence
 from .environment import page
-from .site import Site, device_name
+from .site import Site, device_name, device_said
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ def render(site: Site, finding: Finding, number: int) -> str:
     """The page of `finding`; `number` is its place in the book, from 1."""
     facts = site.featured
     following = site.findings[number] if number < len(site.findings) else None
-    return page(finding.template, path(finding), finding=finding, number=number, count=len(site.findings), device=device_name(facts),
+    return page(finding.template, path(finding), finding=finding, number=number, count=len(site.findings), device=device_said(facts),
                 folder=f"runs/{facts.slot}/index.md", evidence=evidence(site, facts, finding, path(finding)), run_caveats=caveats.travelling(facts), advice=advice(site, facts, finding),
                 others=others(site, finding), following=following, workload=facts.workload)
 
@@ -86,7 +86,7 @@ def of_run(site: Site, facts: RunFacts) -> str:
     at = f"runs/{facts.slot}/findings.md"
     throughout = _throughout(site, facts)
     sections = [(finding, evidence(site, facts, finding, at, throughout), advice(site, facts, finding)) for finding in site.findings]
-    return page("run_findings.md.j2", at, device=device_name(facts), sections=sections, run_caveats=caveats.travelling(facts), workload=facts.workload, throughout=throughout)
+    return page("run_findings.md.j2", at, device=device_said(facts), sections=sections, run_caveats=caveats.travelling(facts), workload=facts.workload, throughout=throughout)
 
 
 def _throughout(site: Site, facts: RunFacts) -> tuple[str, ...]:

@@ -9,12 +9,14 @@ from ..numbers import power
 from ..questions import caveats
 from ..questions import lead as first
 from ..review.diff import example
+from ..saying.markup import sentence
 from ..saying.tables import Table, columns
 from . import board, glance, lead, pictures, summaries
-from .cells import error, sentence, signed, us
+from .cells import error, signed, us
 from .environment import page
-from .site import Site, device_name, software
+from .site import Site, device_said, software
 
+NO_MORE = "≈ 0"
 INDEX = "index.md"
 BEYOND = "beyond.md"
 READING = {"reading-a-trace.md": "reading_a_trace.md.j2", "method.md": "method.md.j2", "glossary.md": "glossary.md.j2",
@@ -26,7 +28,7 @@ def index(site: Site) -> str:
     facts = site.featured
     picture = pictures.overview(facts)
     sentences = [text for text in (first.wall(facts), first.cpu_cost(facts), first.first_call(facts), first.default_backend(facts)) if text]
-    return page("index.md.j2", INDEX, site=site, device=device_name(facts), folder=f"runs/{facts.slot}/index.md", introduction=lead.introduction(facts),
+    return page("index.md.j2", INDEX, site=site, device=device_said(facts), folder=f"runs/{facts.slot}/index.md", introduction=lead.introduction(facts),
                 alarm=first.alarm(facts), caveats=caveats.travelling(facts), winner=first.winner(facts), glance=glance.table(facts), sentences=sentences, advice=lead.advice(site, facts), overview=site.chart(facts, picture, INDEX) if picture else "",
                 kernel_counts=summaries.kernel_counts(facts), counts_missing=summaries.counts_missing(facts), slowdown=summaries.slowdown(facts), cpu_bill=summaries.cpu_bill(facts),
                 occupancy=summaries.occupancy_steps(facts), occupancy_missing=summaries.occupancy_missing(facts), board=board.board(site, facts, INDEX),
@@ -36,8 +38,8 @@ def index(site: Site) -> str:
 def beyond(site: Site) -> str:
     """`beyond.md`: questions that the article does not ask and the evidence answers."""
     facts = site.featured
-    return page("beyond.md.j2", BEYOND, device=device_name(facts), software=software(facts), wall=wall(facts), calls=calls(facts), cold=cold(facts),
-                accuracy=accuracy(facts), training=summaries.training(facts), no_training=summaries.not_taken(facts, "training"), compiled=facts.variants.get("naive_compiled"), others=site.others, device_name=device_name)
+    return page("beyond.md.j2", BEYOND, device=device_said(facts), software=sentence(software(facts)), wall=wall(facts), calls=calls(facts), cold=cold(facts),
+                accuracy=accuracy(facts), training=summaries.training(facts), no_training=summaries.not_taken(facts, "training"), compiled=facts.variants.get("naive_compiled"), others=site.others, device_name=device_said)
 
 
 def reading(site: Site, path: str) -> str:
@@ -45,7 +47,7 @@ def reading(site: Site, path: str) -> str:
     shown = next((f for f in (site.featured, *site.runs) if f.has_gpu_lane), site.featured)
     variant = shown.variants.get("naive")
     picture = pictures.lanes(variant) if variant and variant.activities and path.startswith("reading") else None
-    return page(READING[path], path, facts=shown, featured=site.featured, device=device_name(shown), naive=variant if variant and variant.ok else None,
+    return page(READING[path], path, facts=shown, featured=site.featured, device=device_said(shown), naive=variant if variant and variant.ok else None,
                 flash=main_kernel(shown.variants.get("sdpa_flash")), lanes=site.chart(shown, picture, path) if picture else "",
                 processes=site.featured.protocol.processes, folder=f"runs/{shown.slot}/index.md",
                 power=power.tables(), example=example.find(site.runs, site.outcomes) if path.startswith("reviewing") else None)
@@ -56,11 +58,17 @@ def _shown(facts: RunFacts) -> list[VariantFacts]:
 
 
 def wall(facts: RunFacts) -> Table:
-    rows = []
-    for v in _shown(facts):
-        extra = us(max(0.0, v.wall_time.median - v.gpu_time.median)) if v.wall_time and v.gpu_time else None
-        rows.append((summaries.variant_link(v), us(v.gpu_time), us(v.wall_time), extra, us(v.host_time)))
-    return Table(columns("Variant", "#GPU time (µs)", "#Wall time (µs)", "#Wall minus GPU (µs)", "#Host time (µs)"), tuple(rows))
+    rows = tuple((summaries.variant_link(v), us(v.gpu_time), us(v.wall_time), _launching(v), us(v.host_time)) for v in _shown(facts))
+    notes = (f"{NO_MORE}: less than the processes differ by.",) if any(NO_MORE in row for row in rows) else ()
+    return Table(columns("Variant", "#GPU time (µs)", "#Wall time (µs)", "#Wall minus GPU (µs)", "#Host time (µs)"), rows, notes=notes)
+
+
+def _launching(variant: VariantFacts) -> str | None:
+    """What wall time adds to GPU time, in µs, where their processes lie apart."""
+    wall_time, gpu_time = variant.wall_time, variant.gpu_time
+    if wall_time is None or gpu_time is None:
+        return None
+    return us(wall_time.median - gpu_time.median) if wall_time.low > gpu_time.high else NO_MORE
 
 
 def calls(facts: RunFacts) -> Table:
@@ -86,5 +94,5 @@ def accuracy(facts: RunFacts) -> Table:
         if v.state is State.WRONG:
             notes.append(summaries.why_not(v))
         if v.masked_row and v.masked_row.reason:
-            notes.append(f"{v.title}: {sentence(about_the_mask(v.masked_row.reason) or v.masked_row.reason)}.")
+            notes.append(f"{v.title}: {about_the_mask(v.masked_row.reason) or v.masked_row.reason}.")
     return Table(columns("Variant", "#Relative error", "#Allowed", "Fully masked row"), tuple(rows), notes=tuple(notes))

@@ -48,7 +48,7 @@ def lanes(variant: VariantFacts) -> Chart | None:
             "launches": [a.launch_start * US for a in variant.activities],
             "activities": [(a.role, a.kind, a.start * US, a.duration * US, a.launch_start * US) for a in variant.activities]}
     top = sum(1 for _, depth in _depths(variant.ops) if depth == 0)
-    gpu = f"the GPU runs {plural(len(variant.activities), 'activity', 'activities')}" if variant.activities else "no GPU lane was recorded"
+    gpu = f"the GPU runs {plural(len(variant.activities), 'activity', 'activities')}" if variant.activities else "what the GPU ran is not known"
     return Chart(f"lanes-{variant.id}", "lanes", data,
                  f"One forward of {variant.title}: the CPU dispatches {plural(len(variant.ops), 'op')}, {top} at the top level; {gpu}.",
                  "One forward under the profiler" + (", onto an empty queue: gaps between activities say little about a loop without it." if variant.activities else "."))

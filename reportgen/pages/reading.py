@@ -10,7 +10,7 @@ from ..readings import COUNTING, READINGS
 from ..saying.tables import Link, Table, columns
 from .cells import Anchored, Lines, Sentence
 from .environment import page
-from .site import Site, device_name
+from .site import Site, device_name, device_said
 
 SECTION = "Memory and arithmetic"
 FOLDER = "hardware"
@@ -27,7 +27,7 @@ def run_path(facts: RunFacts) -> str:
 def render(site: Site, reading: Finding) -> str:
     """The page of one reading."""
     facts, at, place = site.featured, path(reading), READINGS.index(reading)
-    return page(reading.template, at, reading=reading, number=place + 1, count=len(READINGS), section=SECTION, device=device_name(facts), folder=f"runs/{facts.slot}/index.md",
+    return page(reading.template, at, reading=reading, number=place + 1, count=len(READINGS), section=SECTION, device=device_said(facts), folder=f"runs/{facts.slot}/index.md",
                 counting=evaluate(COUNTING, facts), evidence=evidence(site, facts, reading, at), run_caveats=caveats.travelling(facts), others=others(site, reading),
                 following=READINGS[place + 1] if place + 1 < len(READINGS) else None, workload=facts.workload)
 
@@ -59,5 +59,5 @@ def _counted(said: Outcome) -> str:
 def of_run(site: Site, facts: RunFacts) -> str:
     """`runs/<slot>/hardware.md`: every reading's evidence on this run."""
     at = run_path(facts)
-    return page("run_hardware.md.j2", at, device=device_name(facts), section=SECTION, counting=evaluate(COUNTING, facts), run_caveats=caveats.travelling(facts), workload=facts.workload,
+    return page("run_hardware.md.j2", at, device=device_said(facts), section=SECTION, counting=evaluate(COUNTING, facts), run_caveats=caveats.travelling(facts), workload=facts.workload,
                 sections=[(reading, path(reading), evidence(site, facts, reading, at)) for reading in READINGS])

@@ -12,6 +12,7 @@ from ..errors import ReportError
 from ..numbers.statistics import Estimate
 from ..questions import caveats, lead, sources
 from ..questions.model import VERDICTS, Outcome
+from ..saying.markup import alt, emphasised, label, sentence
 from ..saying.tables import Link, Table, columns, markdown
 from ..saying.units import Count, Seconds, listed
 from . import pictures
@@ -68,13 +69,13 @@ def section(facts: RunFacts, outcomes: Mapping[str, Outcome]) -> str:
     verdicts = listed([f"{counts[verdict]} {VERBS[verdict][counts[verdict] != 1]}" for verdict in VERDICTS if counts[verdict]])
     shown = ("torch",) if facts.device.kind == "cpu" else ("torch", "cuda", "cudnn")
     software = ", ".join(f"{name} {version}" for name, version in facts.software.items() if version and name in shown)
-    intro = (f"**{facts.device.name}** ({software}), {facts.workload.describe()}. "
+    intro = (f"**{label(facts.device.name)}** ({sentence(software)}), {facts.workload.describe()}. "
              f"{sources.counted(outcomes.values())}: {verdicts}. [Its page](docs/runs/{facts.slot}/index.md).")
     ranking = rank(facts)
     heads = columns("Variant", "#Kernels", "#Other GPU activities", "#GPU time (µs)", f"#{to_first_head(ranking)}", "#Wall time (µs)", "#Host time (µs)")
     picture = pictures.overview(facts)
-    image = f"![{picture.alt}](docs/runs/{facts.slot}/charts/{picture.name}.svg)\n\n" if picture else ""
-    first = "\n\n".join([*filter(None, [lead.alarm(facts)]), *(f"> {caveat}" for caveat in caveats.travelling(facts))])
+    image = f"![{alt(picture.alt)}](docs/runs/{facts.slot}/charts/{picture.name}.svg)\n\n" if picture else ""
+    first = "\n\n".join([*map(emphasised, filter(None, [lead.alarm(facts)])), *(f"> {sentence(caveat)}" for caveat in caveats.travelling(facts))])
     return f"{intro}\n\n{first}{chr(10) * 2 if first else ''}{image}{markdown(Table(heads, tuple(_row(v, ranking) for v in facts.six)))}"
 
 

@@ -11,6 +11,7 @@ import variants
 from ..analysis import RunFacts, State, VariantFacts
 from ..questions import evaluate
 from ..questions.model import Chart, Evidence, Finding, Outcome
+from ..saying.markup import alt, label, sentence
 from . import charts
 
 MARKER = "<!-- Generated from the recorded runs by `make render`: edit the templates or record a run, never this file. -->"
@@ -44,9 +45,8 @@ class Site:
         path = f"runs/{facts.slot}/charts/{chart.name}.svg"
         if path not in self.files:
             self.files[path] = marked(charts.svg(chart.form, chart.data, chart.alt))
-        alt = " ".join(chart.alt.replace("[", "(").replace("]", ")").split())
-        image = f"![{alt}]({root(page)}{path})"
-        return f"{image}\n\n*{chart.caption}*" if chart.caption else image
+        image = f"![{alt(chart.alt)}]({root(page)}{path})"
+        return f"{image}\n\n*{sentence(chart.caption)}*" if chart.caption else image
 
 
 def build(runs: Sequence[RunFacts], featured: str, findings: Sequence[Finding]) -> Site:
@@ -94,6 +94,11 @@ def root(page: str) -> str:
 def device_name(facts: RunFacts) -> str:
     """The device, and its label where a second setting was kept on purpose."""
     return f"{facts.device.name} ({facts.label})" if facts.label else facts.device.name
+
+
+def device_said(facts: RunFacts) -> str:
+    """The same for prose, headings and labels of links."""
+    return label(device_name(facts))
 
 
 def software(facts: RunFacts) -> str:

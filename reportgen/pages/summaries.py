@@ -10,6 +10,7 @@ from ..hardware.occupancy import StepKey
 from ..numbers import quantities
 from ..numbers.statistics import Estimate
 from ..questions import needs
+from ..questions.needs import refusal
 from ..questions.evaluate import fill
 from ..questions.gates import GATES
 from ..questions.ranked import timers_used, wrong_said
@@ -17,7 +18,7 @@ from ..questions.residency import explained, field
 from ..questions.shared import MASKED_ROW
 from ..saying.tables import Link, Table, columns
 from ..saying.units import Count, Percent, extent, listed
-from .cells import error, interval, ratio_interval, sentence, us
+from .cells import error, interval, ratio_interval, us
 
 PAIR = ("naive_inplace", "sdpa_math")
 SHOWN_OCCUPANCY = ("sdpa_flash", "sdpa_cudnn")
@@ -38,8 +39,8 @@ def kernel_counts(facts: RunFacts) -> Table:
     lost = tuple(f"{v.title}: {one.reason}, so nothing is counted." for v in facts.variants.values() for one in v.lost if one.what == "GPU records")
     notes = (*why_nots(facts), *(lost if facts.has_gpu_lane else ()))
     if blind:
-        of = "The trace" if len(blind) == sum(v.ok for v in facts.variants.values()) else f"The trace of {listed(blind)}"
-        notes = (*notes, f"{of} has no GPU lane, so there is nothing to count.")
+        notes = (*notes, f"No GPU activity of {listed(blind)} is known, so there is nothing to count." if facts.has_gpu_lane else
+                 "This run's trace has no GPU lane, so there is nothing to count.")
     return without_empty(Table(columns("Variant", "#Predicted", "#Article", "#Kernels", "#Memcpys", "#Memsets", "#All"), tuple(rows),
                  "GPU activities of one forward: what the code lets one expect, what the article's trace showed, and what this device's trace shows.", notes))
 
@@ -106,7 +107,7 @@ def occupancy_steps(facts: RunFacts, names: tuple[str, ...] = SHOWN_OCCUPANCY) -
         rows.append(("the profiler's field", "as written in the trace", field(kernel.profiler_occupancy)))
         if published.same_workload(facts) and published.of(name, "profiler_occupancy") is not None:
             rows.append(("the article's profiler", published.load()["device"]["name"], Percent(published.of(name, "profiler_occupancy"))))
-        why = (sentence(said),) if (said := explained(kernel)) else ()
+        why = (said,) if (said := explained(kernel)) else ()
         limit = " and ".join(kernel.occupancy.limiters)
         out.append(Table(columns("Step", "Arithmetic", "#Result"), tuple(rows), f"**{variant.title}**: limited by {limit}.", why))
     return tuple(out)
@@ -169,7 +170,7 @@ def training(facts: RunFacts) -> Table | None:
         memory = None if record.peak_memory_bytes is None else f"{record.peak_memory_bytes / 2**20:,.0f}"
         rows.append((variant_link(variant), record.status, us(record.gpu_time), us(record.wall_time), record.kernels, memory))
         if record.reason:
-            notes.append(sentence(f"{variant.title}: {record.reason}"))
+            notes.append(f"{variant.title}: {record.reason}")
     if not rows:
         return None
     return without_empty(Table(columns("Variant", "Status", "#GPU time (µs)", "#Wall time (µs)", "#Kernels", "#Peak memory (MiB)"), tuple(rows),
@@ -199,12 +200,12 @@ def why_not(variant: VariantFacts | None) -> str:
     if variant is None:
         return "This run was recorded before one of these variants was added."
     if variant.state is State.RECORDED_BEFORE:
-        return sentence(f"{variant.title}: {variant.reason}.")
+        return f"{variant.title}: {variant.reason}."
     if variant.state is State.WRONG:
-        return sentence(f"{wrong_said(variant)} ran and gave a wrong result, so none of its numbers counts.")
+        return f"{wrong_said(variant)} ran and gave a wrong result, so none of its numbers counts."
     if not variant.reason:
-        return sentence(f"{variant.title}: {variant.state.value}.")
-    return sentence(f"{variant.title} ({variant.state.value}): {variant.reason}{'' if variant.reason[-1] in '.!?' else '.'}")
+        return f"{variant.title}: {variant.state.value}."
+    return f"{variant.title} ({variant.state.value}): {refusal(variant.reason)}."
 
 
 def why_nots(facts: RunFacts) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from . import pictures, summaries
 from .cells import dims, us
 from .environment import page
 from .names import LONG, parts
-from .site import Site, device_name
+from .site import Site, device_name, device_said
 
 
 def path(name: str) -> str:
@@ -26,7 +26,7 @@ def render(site: Site, name: str) -> str:
     facts, at = site.featured, path(name)
     variant = facts.variants[name]
     picture = pictures.lanes(variant)
-    return page("variant.md.j2", at, variant=variant, code=computation(variant.source), long=LONG, changed=changed(name), device=device_name(facts), folder=f"runs/{facts.slot}/index.md",
+    return page("variant.md.j2", at, variant=variant, code=computation(variant.source), long=LONG, changed=changed(name), device=device_said(facts), folder=f"runs/{facts.slot}/index.md",
                 trace=f"runs/{facts.slot}/{variant.trace_file}" if variant.trace_file else None,
                 prediction=prediction(variant), lanes=site.chart(facts, picture, at) if picture else "", activities=activities(variant),
                 names=[(a.short, a.decoded, parts(a.decoded)) for a in distinct(variant)], whys=whys(variant),
@@ -125,4 +125,4 @@ def of_run(site: Site, facts: RunFacts) -> str:
     for variant in facts.variants.values():
         picture = pictures.lanes(variant)
         sections.append((variant, site.chart(facts, picture, at) if picture else "", activities(variant), whys(variant)))
-    return page("run_variants.md.j2", at, device=device_name(facts), sections=sections, numbers=summaries.numbers(facts))
+    return page("run_variants.md.j2", at, device=device_said(facts), sections=sections, numbers=summaries.numbers(facts))

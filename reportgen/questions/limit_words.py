@@ -17,7 +17,7 @@ WORDS: dict[Limit, str] = {
     Limit.UNKNOWN: "not known, for want of bytes, FLOP or a ceiling",
 }
 _NO_RATIO = {CacheDoubt.MAY_HOLD: "cache too large", CacheDoubt.SIZE_UNKNOWN: "cache size unknown"}
-_NO_RATIO_NOTE = (f"*Cache too large*: the ratio to the operands means something only where these are {OPERANDS_BEYOND_CACHE} times the last-level cache or more; "
+_NO_RATIO_NOTE = (f"“Cache too large”: the ratio to the operands means something only where these are {OPERANDS_BEYOND_CACHE} times the last-level cache or more; "
                   "else a part may be found there.")
 
 def in_the_cache(facts: RunFacts) -> Decision | None:

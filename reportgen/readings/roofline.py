@@ -47,7 +47,7 @@ ROOF_ANSWERS: dict[str, Case] = {
         "The ridge lies at {ridge} FLOP per byte: {flop_ceiling} ÷ {copy_ceiling}. Left of it memory sets the roof, right of it arithmetic. Left: {left}. Right: {right}.",
         because=(Because("other_ridge", "For matrix products on CUDA cores the ridge lies at {other_ridge} FLOP per byte: {on_cores}."),),
         caveats=(Because("tf32", "TF32 is what {tf32} multiplies in, and no matmul of this run was measured in it: that ridge is not known, and the roof is the one of the workload's type."),
-                 Because("modelled", "Modelled only: FLOP per *requested* byte, because this run counted none."),
+                 Because("modelled", "Modelled only: FLOP per requested byte, because this run counted none."),
                  Because("absent", "Not shown, because the bytes, the work or the unit of a step are not known: {absent}."))),
     "no-points": answer("Nothing can be placed: of no variant both the bytes and the work are known."),
 }

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import html
 from dataclasses import dataclass, field
 
-from .units import MISSING, text
+from .markup import code, emphasised, inline, label, sentence
+from .units import text
 
 
 @dataclass(frozen=True)
@@ -25,10 +25,11 @@ class Link:
 
 @dataclass(frozen=True)
 class Column:
-    """A column's head (with its unit, where all cells share one) and whether it is numeric."""
+    """A column's head (with its unit, where all cells share one), whether it is numeric, and the page below the docs root that the head links to."""
 
     title: str
     numeric: bool = False
+    target: str = ""
 
 
 @dataclass(frozen=True)
@@ -54,19 +55,9 @@ def columns(*titles: str) -> tuple[Column, ...]:
     return tuple(Column(title.lstrip("#"), title.startswith("#")) for title in titles)
 
 
-def code(name: str) -> str:
-    """`name` as inline code that survives MkDocs and forges alike, whatever is in it."""
-    name = " ".join(name.split())
-    if not name:
-        return MISSING
-    if "|" in name or "`" in name:
-        return "<code>" + "".join(c if c.isalnum() or c in " _-.,:()[]=+/" else f"&#{ord(c)};" for c in name) + "</code>"
-    return f"`{name}`"
-
-
 def prose(value: str) -> str:
-    """Text for a table cell: no line breaks, no bars, no live markup."""
-    return html.escape(" ".join(value.split()), quote=False).replace("|", "&#124;")
+    """Text for a table cell: no line breaks, no bars, no live markup; its `code` stays code."""
+    return inline(value).replace("|", "&#124;")
 
 
 def markdown(table: Table, relative: str = "") -> str:
@@ -79,15 +70,16 @@ def markdown(table: Table, relative: str = "") -> str:
         if isinstance(value, Code):
             return code(value.name)
         if isinstance(value, Link):
-            return f"[{prose(value.label)}]({relative}{value.target})"
+            return f"[{label(value.label)}]({relative}{value.target})".replace("|", "&#124;")
         return prose(text(value)) if isinstance(value, str) else text(value)
 
-    lines = ["| " + " | ".join(column.title for column in table.columns) + " |",
+    heads = (cell(Link(column.title, column.target) if column.target else column.title) for column in table.columns)
+    lines = ["| " + " | ".join(heads) + " |",
              "| " + " | ".join("---:" if column.numeric else "---" for column in table.columns) + " |"]
     lines += ["| " + " | ".join(cell(value) for value in row) + " |" for row in table.rows]
     out = "\n".join(lines)
     if table.caption:
-        out = f"{table.caption}\n\n{out}"
+        out = f"{emphasised(table.caption)}\n\n{out}"
     if table.notes:
-        out += "\n\n" + "\n".join(f"<small>{note}</small>  " for note in table.notes)
+        out += "\n\n" + "\n".join(f"<small>{sentence(note)}</small>  " for note in table.notes)
     return out

@@ -19,11 +19,12 @@ from reportgen import pages
 from reportgen.analysis import RunFacts, State, VariantFacts
 from reportgen.pages import board, compare, device, front, glance, navigation, pictures, site, summaries, tree
 from reportgen.pages import variant as variant_page
-from reportgen.pages.cells import Sentence, dims, heading, sentence, signed
+from reportgen.pages.cells import Sentence, dims, signed
 from reportgen.pages.environment import environment
 from reportgen.questions.model import Advice, Because, Case, Chart, Evidence, Finding, claim, decide, not_measurable
 from reportgen.run import Clocks, ClockSample, Protocol
 from reportgen.run.workload import PRESETS
+from reportgen.saying.markup import heading, sentence
 from reportgen.saying.tables import Code, Table, columns, markdown
 from reportgen.saying.units import Seconds
 
@@ -170,7 +171,7 @@ def test_the_articles_values_are_left_out_on_another_workload() -> None:
     """A small CPU run has no article beside it, and says why where a number is missing."""
     table = markdown(summaries.kernel_counts(facts("cpu")))
     assert "| Variant | Predicted |\n" in table and "| [Naive](variants/naive.md) | 5 |\n" in table
-    assert "The trace has no GPU lane, so there is nothing to count." in table
+    assert "This run's trace has no GPU lane, so there is nothing to count." in table
     assert "The article's values belong to its own workload" in markdown(summaries.slowdown(facts("cpu")))
 
 

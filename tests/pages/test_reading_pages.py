@@ -37,9 +37,9 @@ def test_a_counted_run_has_every_page_with_its_chart_and_no_hedge():
 
 @pytest.mark.parametrize(("reason", "said"), [
     ("Nsight Compute (ncu) was not found; install it with the CUDA toolkit and put it on the PATH",
-     "**Modelled only**: this run has no hardware counters. The reason: Nsight Compute (ncu) was not found; install it with the CUDA toolkit and put it on the PATH."),
+     "Modelled only: this run has no hardware counters. The reason: Nsight Compute (ncu) was not found; install it with the CUDA toolkit and put it on the PATH."),
     ("turned off; to take counters, leave COUNTERS at auto", "The reason: turned off; to take counters, leave COUNTERS at auto."),
-    (None, "**Modelled only**: this run was recorded before hardware counters were taken. `make report` on this machine records it anew"),
+    (None, "Modelled only: this run was recorded before hardware counters were taken. `make report` on this machine records it anew"),
 ], ids=["refused", "turned off", "older"])  # fmt: skip
 def test_without_counters_every_page_says_modelled_only_the_reason_and_the_cure(reason, said):
     """The pages are whole all the same: what can be modelled is shown, marked so."""
@@ -48,7 +48,7 @@ def test_without_counters_every_page_says_modelled_only_the_reason_and_the_cure(
         assert said in page, slug
     assert "Requested bytes (modelled) of one forward" in files["hardware/bytes.md"]
     assert "| modelled only |" in files["hardware/bytes.md"]
-    assert "Modelled only: FLOP per *requested* byte" in files["hardware/roofline.md"]
+    assert "Modelled only: FLOP per requested byte" in files["hardware/roofline.md"]
 
 
 def test_a_refused_run_on_disk_renders_with_its_reason(tmp_path: Path):
@@ -96,7 +96,7 @@ def test_metrics_that_are_missing_cost_only_what_needs_them(tmp_path: Path):
 def test_other_devices_are_rows_that_link_into_their_folder():
     files = render(counted.h200(), facts("a100"), facts("cpu"))
     page = files["hardware/limits.md"]
-    assert re.search(r"^\| \[NVIDIA A100-SXM4-80GB\]\(\.\./runs/[\w-]+/article/hardware\.md#limits\) \| article \| \*\*Modelled only\*\*", page, re.M)
+    assert re.search(r"^\| \[NVIDIA A100-SXM4-80GB\]\(\.\./runs/[\w-]+/article/hardware\.md#limits\) \| article \| Modelled only", page, re.M)
     assert page.count("No variant of this run has a trace with GPU activities.") == 1, "said once for all questions"
     assert '<a id="limits"></a>' in files[f"runs/{facts('a100').slot}/hardware.md"]
 

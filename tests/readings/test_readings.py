@@ -73,13 +73,13 @@ REACHED = {
         "Copies and memsets, which no counter sees, are from the trace."),
     ("counted", "modelled-only"): (
         lambda: facts(counters_reason="the driver keeps hardware counters to administrators (ERR_NVGPUCTRPERM); run as root."),
-        "**Modelled only**: this run has no hardware counters. The reason: the driver keeps hardware counters to administrators (ERR_NVGPUCTRPERM); run as root."),
+        "Modelled only: this run has no hardware counters. The reason: the driver keeps hardware counters to administrators (ERR_NVGPUCTRPERM); run as root."),
     ("counted", "recorded-before"): (
         lambda: facts(counters_reason=None),
-        "**Modelled only**: this run was recorded before hardware counters were taken. `make report` on this machine records it anew, with them where they are allowed."),
+        "Modelled only: this run was recorded before hardware counters were taken. `make report` on this machine records it anew, with them where they are allowed."),
     ("counted", "not-matched"): (
         lambda: uncounted(variant(only(facts(), "sdpa_flash"), "sdpa_flash", counters_reason="the trace shows 1 kernels, the counter tool 2")),
-        "**Modelled only**: hardware counters were taken by Nsight Compute 1, and could be brought together with no variant's trace: SDPA flash (the trace shows 1 kernels, "
+        "Modelled only: hardware counters were taken by Nsight Compute 1, and could be brought together with no variant's trace: SDPA flash (the trace shows 1 kernels, "
         "the counter tool 2)."),
     ("counted", "no-gpu"): (
         lambda: facts("cpu"), "There is no GPU in this run, so there is nothing that its counters could count and no kernel whose bytes could be modelled."),
@@ -299,7 +299,7 @@ def test_counted_and_modelled_points_are_never_mixed():
     assert "sdpa_flash" not in {point.variant.id for point in forwards(run)}
     said = answer(QUESTIONS["roofline-ridge"], run)
     assert said.caveats == ("Not shown, because the bytes, the work or the unit of a step are not known: SDPA flash.",)
-    assert answer(QUESTIONS["roofline-ridge"], facts()).caveats == ("Modelled only: FLOP per *requested* byte, because this run counted none.",)
+    assert answer(QUESTIONS["roofline-ridge"], facts()).caveats == ("Modelled only: FLOP per requested byte, because this run counted none.",)
 
 
 def test_maths_roof_is_that_of_cuda_cores():

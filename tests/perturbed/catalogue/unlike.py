@@ -168,6 +168,28 @@ def hostile_reason(run: dict[str, Any], traces: Traces) -> None:
     states.failed(run, traces, "sdpa_efficient", reason="see [x](y.md) | <b>bold</b> `code` *star* {ratio} _under_ ![z](w.png) # head.")
 
 
+HOSTILE = "see [x](y.md) | <b>bold</b> *star* {ratio} _under_ ![z](w.png)"
+
+
+@perturbation("D")
+def hostile_everywhere(run: dict[str, Any], traces: Traces) -> None:
+    """All that the machine, torch or another checkout put into words holds Markdown, HTML, a table's bar and a template's braces."""
+    run["software"] |= {name: f"{version} {HOSTILE}" for name, version in run["software"].items() if name != "torch"}
+    run["host"]["cpu"] = HOSTILE
+    run["counters"]["tool"] = HOSTILE
+    run["clocks"]["samples"], run["clocks"]["reason"] = [], HOSTILE
+    run["probes"]["default_backend"] = {"reason": HOSTILE}
+    run["probes"]["saving_accumulates"] = {"reason": HOSTILE}
+    run["probes"]["occupancy_probe"] = {"reason": HOSTILE}
+    run["probes"]["autograd"]["minimal_refusal"]["message"] = HOSTILE
+    for name, entry in run["variants"].items():
+        entry["title"] = f"{name} {HOSTILE}"
+        entry["timer_note"] = HOSTILE
+        entry["training"] = {**(entry["training"] or {"peak_memory_bytes": None}), "status": "failed", "reason": HOSTILE, "samples": {}, "kernels": None}
+        entry["masked_row"] = {"outcome": "refused", "reason": f"mask {HOSTILE}"}
+    states.failed(run, traces, "sdpa_efficient", reason=HOSTILE)
+
+
 @perturbation("D")
 def refused_with_echo(run: dict[str, Any], traces: Traces) -> None:
     """Torch's whole words for a refusal, which for the most part repeat the pin."""
