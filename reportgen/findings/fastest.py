@@ -14,7 +14,7 @@ from ..questions.model import Advice, Because, Case, Decision, Finding, claim, d
 from ..questions.needs import compared, ran, timed, unmet
 from ..questions.ranked import disagreement, rivals_said, states_said, times_said, titles_said, wrong_said
 from ..questions.shared import OTHER_SHAPE, other_workload, software
-from ..saying.tables import code
+from ..saying.markup import code
 from ..saying.units import Count, Flop, Ratio, Seconds, extent, listed, plural, significant, verb
 from .fastest_evidence import evidence
 from .pinning import OBEYED, PIN_CASES, pin_rule

@@ -12,7 +12,8 @@ from ..questions import needs
 from ..questions.model import Advice, Because, Case, Chart, Decision, Evidence, Finding, claim, decide, not_measurable
 from ..questions.shared import OTHER_SHAPE, matrix_unit, other_workload, software
 from ..questions.steps import share, total
-from ..saying.tables import Code, Table, code, columns
+from ..saying.markup import code
+from ..saying.tables import Code, Table, columns
 from ..saying.units import Bytes, Count, Flop, FlopPerSecond, Percent, Ratio, Seconds, listed, plural
 
 PAIR = ("naive_inplace", "sdpa_math")

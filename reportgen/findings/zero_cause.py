@@ -9,7 +9,7 @@ from ..analysis.witnesses import Witness, hearing, pairs
 from ..questions.model import Advice, Because, Case, Decision, decide, not_measurable
 from ..questions.residency import NO_VALUE, field
 from ..questions.shared import software
-from ..saying.tables import code
+from ..saying.markup import code
 from ..saying.units import Bytes, Percent, listed
 
 _ADVICE = (Advice("When the profiler shows 0 %, look at the kernel's shared memory first: above 49,152 B the field means nothing, "

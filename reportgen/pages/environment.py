@@ -33,7 +33,7 @@ def environment() -> Environment:
     """One environment for all pages. A name that a template misspells is an error, never a blank."""
     env = Environment(loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, autoescape=False,
                       trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True, newline_sequence="\n")
-    env.filters.update(code=tables.code, prose=tables.prose, text=units.text, table=tables.markdown,
+    env.filters.update(code=markup.code, prose=tables.prose, text=units.text, table=tables.markdown,
                        badge=lambda verdict: str(Badge(verdict)), sentence=markup.sentence, heading=markup.heading, emphasised=markup.emphasised, label=markup.label,
                        why_not=lambda variant: markup.sentence(why_not(variant)), masked_row=masked_row, error=error, mask_reason=about_the_mask, plural=units.plural,
                        seconds=lambda v: units.text(None if v is None else units.Seconds(v)),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ..hardware.kernel_names import KernelName
-from ..saying.tables import Code, Link, Table, code, columns
+from ..saying.markup import code
+from ..saying.tables import Code, Link, Table, columns
 from .cells import Marked, Sentence
 from .environment import page
 from .site import Site

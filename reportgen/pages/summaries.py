@@ -10,9 +10,9 @@ from ..hardware.occupancy import StepKey
 from ..numbers import quantities
 from ..numbers.statistics import Estimate
 from ..questions import needs
-from ..questions.needs import refusal
 from ..questions.evaluate import fill
 from ..questions.gates import GATES
+from ..questions.needs import refusal
 from ..questions.ranked import timers_used, wrong_said
 from ..questions.residency import explained, field
 from ..questions.shared import MASKED_ROW

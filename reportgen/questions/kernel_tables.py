@@ -6,7 +6,8 @@ from typing import Any
 
 from ..analysis import RunFacts, VariantFacts, published
 from ..analysis.kernels import kernels, known_family, main_kernel
-from ..saying.tables import Code, Table, code, columns
+from ..saying.markup import code
+from ..saying.tables import Code, Table, columns
 from ..saying.units import Bytes, Count, Seconds, listed, plural
 from .shared import other_workload, software
 

@@ -11,7 +11,7 @@ from ..questions import needs
 from ..questions.bar_charts import number_bars
 from ..questions.model import Because, Case, Chart, Decision, Evidence, Finding, Question, answer, decide
 from ..questions.residency import kernels_table
-from ..saying.tables import code
+from ..saying.markup import code
 from ..saying.units import Count, Percent, listed, plural, verb
 
 NAMED = 3

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ...hardware.kernel_names import decode
 from ...numbers.statistics import Estimate
-from ...saying.tables import code, prose
+from ...saying.markup import code
+from ...saying.tables import prose
 from ...saying.units import Bytes, Percent, Seconds, plural, significant, text
 from .model import RunDiff, StructureChange, TimingChange
 
