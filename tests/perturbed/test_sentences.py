@@ -1,4 +1,7 @@
-"""What `sentences` says about pages, one test for each entry and copy; entries that are still open may fail."""
+"""What pages of copies say: no holes, nobody crowned who did not win, and `sentences`, one test for each entry and copy.
+
+Entries that are still open may fail. `PERTURBED=all` renders every copy, without it those that `sentences` names.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,15 @@ import re
 
 import pytest
 
+from perturbed import oracle
 from perturbed.catalogue import PERTURBATIONS
 from perturbed.harness import Harness
 from perturbed.sentences import ALL, MUST, NEVER, Entry
+from perturbed.test_copies import EVERYTHING, GOOD, holes
+
+NAMED = {copy for entry in (*NEVER, *MUST) for copy in entry.copies.split()} | {"no_gpu_lane", "all_traces_lost", "forwards_differ"}
+RENDERED = [name for name in GOOD if EVERYTHING or name in NAMED]
+_CROWNED = re.compile(r"(Naive, compiled|Naive in place|Naive|SDPA \w+)(?:\*\*)?(?: is the fastest (?:here|of the)|, the fastest here)")
 
 
 def _cases(entries: tuple[Entry, ...]) -> list[object]:
@@ -37,3 +46,21 @@ def test_a_page_says(copy: str, entry: Entry, copies: Harness):
     text = copies[copy].on(entry.place)
     for pattern in entry.patterns:
         assert re.search(pattern, text), f"{pattern} is not said: {text[:400]}"
+
+
+@pytest.mark.parametrize("name", RENDERED)
+def test_no_page_prints_none_or_a_hole_of_a_format(name: str, copies: Harness):
+    """Whole pages, README and terminal."""
+    copy = copies[name]
+    for path, text in {**copy.pages, "README": copy.readme, "terminal": copy.terminal}.items():
+        prose = re.sub(r"```.*?```|`[^`]*`|<script.*?</script>", "", text, flags=re.S)
+        assert not holes(prose), path
+
+
+@pytest.mark.parametrize("name", RENDERED)
+def test_nobody_is_called_the_fastest_who_does_not_beat_all_others(name: str, copies: Harness):
+    """On the front page, in alt texts, on the hardware pages, in README and terminal: one ranking everywhere."""
+    copy = copies[name]
+    first = oracle.fastest(copy.content, copy.noise)
+    title = copy.content["variants"][first]["title"] if first else None
+    assert set(_CROWNED.findall(copy.on("everywhere"))) - {title} == set()

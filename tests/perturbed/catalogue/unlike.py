@@ -174,7 +174,7 @@ HOSTILE = "see [x](y.md) | <b>bold</b> *star* {ratio} _under_ ![z](w.png)"
 @perturbation("D")
 def hostile_everywhere(run: dict[str, Any], traces: Traces) -> None:
     """All that the machine, torch or another checkout put into words holds Markdown, HTML, a table's bar and a template's braces."""
-    run["software"] |= {name: f"{version} {HOSTILE}" for name, version in run["software"].items() if name != "torch"}
+    run["software"] |= {name: f"{version} {HOSTILE}" for name, version in run["software"].items() if version and name != "torch"}
     run["host"]["cpu"] = HOSTILE
     run["counters"]["tool"] = HOSTILE
     run["clocks"]["samples"], run["clocks"]["reason"] = [], HOSTILE
