@@ -55,7 +55,8 @@ HIDDEN_CASES: dict[str, Case] = {
 def hidden_rule(facts: RunFacts) -> Decision:
     if not facts.has_gpu_lane:
         return decide("no-gpu-lane", cpu_ops=_cpu_ops(facts.variants["naive"]))
-    blocked = unmet(facts, needs.lane(*BOTH))
+    # Only the ops around a launch tell whose copy it is.
+    blocked = unmet(facts, needs.lane(*BOTH), needs.ops(*BOTH))
     if blocked:
         return blocked
     naive, inplace = (facts.variants[name] for name in BOTH)
@@ -153,7 +154,7 @@ FINDING = Finding(
     question="You wrote five operations. How many does the GPU run, and who asked for the others?",
     questions=(
         claim("memcpy-hidden", "Out-of-place `masked_fill` adds one device-to-device copy that nobody wrote.", hidden_rule, HIDDEN_CASES, needs=(needs.ran(*BOTH),)),
-        claim("memcpy-inplace-removes", "`masked_fill_` removes the copy and saves its time.", removes_rule, REMOVES_CASES, needs=(needs.lane(*BOTH), compared("gpu_time", *BOTH))),
+        claim("memcpy-inplace-removes", "`masked_fill_` removes the copy and saves its time.", removes_rule, REMOVES_CASES, needs=(needs.lane(*BOTH), needs.ops(*BOTH), compared("gpu_time", *BOTH))),
         claim("inplace-fewer-cpu-ops", "The masking step dispatches fewer CPU ops in place.", ops_rule, OPS_CASES, needs=(needs.ops(*BOTH),)),
         claim("inplace-autograd", "In place is safe without autograd; with autograd it may break the backward pass.", autograd_rule, AUTOGRAD_CASES, needs=(needs.ran(*BOTH),)),
         claim("inplace-memory", "In place also saves memory.", memory_rule, MEMORY_CASES, needs=(needs.ran(*BOTH),)),

@@ -125,7 +125,7 @@ FINDING = Finding(
     title="One kernel fewer, layer after layer",
     question="A model runs its attention once per layer. Does a saving in one forward stay a saving in all of them?",
     questions=(
-        claim("saving-accumulates", "One kernel fewer per forward adds up over the layers of a model.", rule, CASES, needs=(needs.lane(*PAIR),)),
+        claim("saving-accumulates", "One kernel fewer per forward adds up over the layers of a model.", rule, CASES, needs=(needs.lane(*PAIR), needs.ops(*PAIR))),
     ),
     evidence=evidence,
 )

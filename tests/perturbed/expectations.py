@@ -126,8 +126,3 @@ ANSWERS: dict[str, dict[str, str]] = {
     "cache_unknown": {"bytes-ratio": "cache-unknown"},
 }
 """Copy → question → case."""
-
-OPEN_VERDICTS = {
-    ("pin_cannot_be_seen", "memcpy-hidden"): "(not there: without CPU ops an absent copy is not seen to be absent)",
-}
-"""What fails today → row of truth.md."""

@@ -1,7 +1,7 @@
 """What pages of perturbed copies may not say, and what they must say, row by row of truth.md.
 
 Each entry follows from what the perturbation does. Patterns are regular expressions, as narrow as lets a reworded truth
-pass. `open` names the copies for which an entry fails today; once mended, a copy leaves it, and literal sentences follow.
+pass.
 
 Places: `front`, `head` (the front page above its first table), `readme`, `terminal`, `terminal head` (its first lines),
 `run page`, `findings` (all of their pages), `pages` (every page), `everywhere` (pages, README, terminal), or a page's path.
@@ -11,21 +11,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-ALL = "all"
-
 
 @dataclass(frozen=True)
 class Entry:
-    """row: of truth.md; copies: names, with blanks between them; open: those that fail today, or `ALL`"""
+    """row: of truth.md; copies: names, with blanks between them"""
 
     row: str
     copies: str
     place: str
     patterns: tuple[str, ...]
-    open: str = ""
-
-    def is_open(self, copy: str) -> bool:
-        return self.open == ALL or copy in self.open.split()
 
 
 NEVER = (
