@@ -6,6 +6,7 @@ WORKLOAD ?=
 LABEL ?=
 RECORD ?=
 ACCEPT ?=
+FORCE ?=
 WAIT ?=
 BASE ?= origin/main
 HEAD ?=
@@ -16,9 +17,9 @@ PORT ?= 8000
 JOBS ?= 2
 export PYTHON PAGES_PYTHON TORCH_INDEX WHEELHOUSE_PYTHON WHEELHOUSE_PLATFORM
 # By way of the environment, so that the shell does not read what a user typed.
-export DEVICE WORKLOAD LABEL RECORD ACCEPT WAIT BASE HEAD DIRS COUNTERS
+export DEVICE WORKLOAD LABEL RECORD ACCEPT FORCE WAIT BASE HEAD DIRS COUNTERS
 
-KNOWN := DEVICE WORKLOAD LABEL RECORD ACCEPT WAIT BASE HEAD DIRS COUNTERS ARGS PORT JOBS \
+KNOWN := DEVICE WORKLOAD LABEL RECORD ACCEPT FORCE WAIT BASE HEAD DIRS COUNTERS ARGS PORT JOBS \
 	PYTHON PAGES_PYTHON TORCH_INDEX WHEELHOUSE_PYTHON WHEELHOUSE_PLATFORM SHELL MAKEFLAGS MFLAGS MAKE PAGES CAPTURE ENVIRONMENTS
 UNKNOWN := $(strip $(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(filter-out $(KNOWN) -% .%,$(name)))))
 $(if $(UNKNOWN),$(error $(firstword $(UNKNOWN)) is no variable of this Makefile; `make help` lists them))
@@ -36,7 +37,7 @@ PAGES = pages=$$($(ENVIRONMENTS) pages) && $(FOLLOW) "$$pages" -E -m reportgen
 CAPTURE = capture=$$($(ENVIRONMENTS) capture)
 YES_OR_NO = $${ACCEPT:+--switch "ACCEPT=$$ACCEPT"} $${WAIT:+--switch "WAIT=$$WAIT"}
 CHOICES = $${DEVICE:+--device "$$DEVICE"} $${WORKLOAD:+--workload "$$WORKLOAD"} $${LABEL:+--label "$$LABEL"} \
-	$${RECORD:+--switch "RECORD=$$RECORD"} $${COUNTERS:+--counters "$$COUNTERS"} $(YES_OR_NO) $(ARGS)
+	$${RECORD:+--switch "RECORD=$$RECORD"} $${COUNTERS:+--counters "$$COUNTERS"} $${FORCE:+--switch "FORCE=$$FORCE"} $(YES_OR_NO) $(ARGS)
 
 .DEFAULT_GOAL := help
 .PHONY: help report doctor profile noise diff merge render site serve check lint test golden bench lock wheelhouse clean
@@ -47,6 +48,7 @@ help: ## this list
 	@echo 'Variables: DEVICE=cuda|cpu WORKLOAD=preset LABEL=name RECORD=0 COUNTERS=auto|on|off ARGS="--sequence 2048"'
 	@echo 'A workload given by ARGS="--sequence 2048" is the device'"'"'s own (article on a GPU, small on a CPU) but for that.'
 	@echo 'ACCEPT=1 replaces a recorded run without a second pass, WAIT=1 waits for another command that is at work here.'
+	@echo 'FORCE=1 takes all the time that a workload needs on a CPU, instead of cutting a long capture short.'
 	@echo 'PYTHON= profiles with that Python (it must have torch); PAGES_PYTHON= makes the pages environment;'
 	@echo 'TORCH_INDEX= an index with CPU builds of torch, for a machine that has no torch; PORT= for serve; JOBS= for test.'
 

@@ -8,8 +8,8 @@ from math import isfinite
 from typing import Literal
 
 from ..run import Run, VariantRun
-from ..saying.units import plural
-from ..trace import Loss, TraceLoss
+from ..trace import TraceLoss
+from ..trace import in_words as trace_words
 
 
 class State(Enum):
@@ -73,17 +73,7 @@ def _lost(run: Run, variant: VariantRun, loss: TraceLoss | None) -> tuple[Lost, 
     if missing and variant.trace_path is None:
         found.append(Lost("trace", missing.rstrip(".")))
     if loss is not None:
-        found.append(Lost("GPU records", records_lost(loss)))
+        found.append(Lost("GPU records", trace_words(loss)))
     if run.device.kind != "cpu" and "gpu_time" not in variant.samples and variant.timer_note:
         found.append(Lost("GPU time", variant.timer_note.rstrip(".")))
     return tuple(found)
-
-
-def records_lost(loss: TraceLoss) -> str:
-    """What the profiler lost, as a clause: `the profiler kept GPU records of 5 of 25 launches, …`."""
-    if loss.cause is Loss.NO_LANE:
-        return "the profiler kept no GPU record of it"
-    if loss.cause is Loss.CALLS:
-        return "the profiler kept GPU records of it, but not the calls that launched them"
-    return (f"the profiler kept GPU records of {loss.recorded} of {plural(loss.launches, 'launch', 'launches')}, "
-            f"and all of them for none of {plural(loss.forwards, 'forward')}")

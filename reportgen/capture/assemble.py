@@ -9,9 +9,12 @@ from typing import Any
 from variants import Variant
 
 from ..run import QUANTITIES, SCHEMA_VERSION
-from . import cause_words, causes, inputs, neighbours, profiling, rounds
+from . import cause_words, causes, inputs, neighbours, rounds
+from . import chains as room
+from .patience import Extent
 
 NOT_ASKED = "not asked for in this run"
+NO_CHAINS = "chains of forwards were not asked for in this run"
 COMPILE_ON_CPU = "compiling takes longer than the rest of a CPU run; ask for this variant by name to have it"
 
 
@@ -103,13 +106,14 @@ def _training(variant: str, answers: Answers) -> dict[str, Any] | None:
 
 def chains(timed: Timed) -> dict[str, Any]:
     """The probe `saving_accumulates`: seconds for 1 and 24 chained forwards, one value per process."""
-    found = [process["chains"] for process in timed.processes if process["chains"]]
-    if not found or len(found) != len(timed.processes):
-        return {"reason": "chains of forwards could not be timed"}
-    timers = {note["timer"] for process in timed.processes for name in rounds.CHAINED for note in [process["notes"][name]]}
-    result: dict[str, Any] = {"layers": list(rounds.LAYERS), "timer": "cuda-graph" if timers == {"cuda-graph"} else "wall"}
-    for name in rounds.CHAINED:
-        result[name] = {str(layers): [one[name][str(layers)] for one in found] for layers in rounds.LAYERS}
+    taken = [process["chains"] or {"reason": NO_CHAINS} for process in timed.processes] or [{"reason": NO_CHAINS}]
+    reason = next((one["reason"] for one in taken if "reason" in one), None)
+    if reason:
+        return {"reason": reason}
+    timers = {note["timer"] for process in timed.processes for name in room.CHAINED for note in [process["notes"][name]]}
+    result: dict[str, Any] = {"layers": list(room.LAYERS), "timer": "cuda-graph" if timers == {"cuda-graph"} else "wall"}
+    for name in room.CHAINED:
+        result[name] = {str(layers): [one[name][str(layers)] for one in taken] for layers in room.LAYERS}
     return result
 
 
@@ -124,8 +128,14 @@ def noticed(notices: Sequence[causes.Notice]) -> list[dict[str, str]]:
     return [{"cause": notice.cause.value, "said": cause_words.sentence(notice)} for notice in notices if notice.cause not in causes.ABOUT_COUNTERS]
 
 
-def protocol(plan: rounds.Plan, timed: Timed, method: str) -> dict[str, Any]:
-    """How the numbers were taken; seconds and counts."""
+def protocol(plan: rounds.Plan, timed: Timed, method: str, extent: Extent, retaken: Mapping[str, str], shortened: Mapping[str, Any] | None) -> dict[str, Any]:
+    """How the numbers were taken; seconds and counts.
+
+    Args:
+        extent: how much of the protocol was carried out.
+        retaken: variant → what its first trace lacked.
+        shortened: the fields of `run.Shortened`, or `None`.
+    """
     first = timed.processes[0] if timed.processes else {"notes": {}, "input_sets": None, "warmed": [], "threads": None}
     gpu = plan.device != "cpu"
     forwards = {name: note["forwards"] for name, note in first["notes"].items()}
@@ -145,9 +155,11 @@ def protocol(plan: rounds.Plan, timed: Timed, method: str) -> dict[str, Any]:
         "settle_seconds": plan.settle_seconds,
         "settled": {name: sum(note["settled"] for note in timed.notes(name)) for name in forwards},
         "new_shape": inputs.new_shape(plan.workload).to_json(),
-        "trace_steps": {"wait": profiling.WAIT, "warm_up": profiling.WARM_UP, "active": profiling.ACTIVE},
+        "trace_steps": {"wait": extent.trace.wait, "warm_up": extent.trace.warm_up, "active": extent.trace.active},
+        "traces_retaken": dict(retaken) or None,
         "threads": first["threads"],
         "pinned": gpu and bool(timed.processes) and all(process["pinned"] for process in timed.processes),
+        "shortened": shortened,
     }
 
 

@@ -23,8 +23,10 @@ CPU_COPY_BYTES = 128 * 2**20
 """On a CPU one buffer's bytes at most: there a number to look at, not one that decides a claim."""
 REPETITIONS = 7
 GPU_MATMUL, CPU_MATMUL = 8192, 1024
-MATMUL_SECONDS = 0.03
-"""A single matmul may take this long; slower devices get a smaller square."""
+SMALLEST = 4
+"""A size is judged by a matmul of this part of the largest one."""
+MATMUL_SECONDS, CPU_MATMUL_SECONDS = 0.03, 0.1
+"""A single matmul may take this long; slower devices get a smaller square, and some CPUs are slow in 16 bits."""
 FLUSHED = 512 * 2**20
 
 
@@ -81,13 +83,11 @@ def _copy(device: str, cache_bytes: int | None) -> tuple[int, float]:
 
 
 def _matmul_size(device: str, dtype: Any) -> int:
-    """The largest power of two whose matmul stays within `MATMUL_SECONDS`, judged by a small one."""
-    if not operands.is_gpu(device):
-        return CPU_MATMUL
-    small = GPU_MATMUL // 4
+    """The largest power of two whose matmul stays within the seconds that one may take, judged by a small one."""
+    size, seconds = (GPU_MATMUL, MATMUL_SECONDS) if operands.is_gpu(device) else (CPU_MATMUL, CPU_MATMUL_SECONDS)
+    small = size // SMALLEST
     rate = _matmul(device, dtype, small, repetitions=3)
-    size = GPU_MATMUL
-    while size > small and 2 * size**3 / rate > MATMUL_SECONDS:
+    while size > small and 2 * size**3 / rate > seconds:
         size //= 2
     return size
 

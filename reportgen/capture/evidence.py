@@ -15,7 +15,9 @@ from typing import Any
 import variants as variant_room
 
 from ..run.workload import ARTICLE, PRESETS, Workload
-from . import causes, ceilings, counters, environment, machine, memory, numerics, operands, probes, profiling, rounds, sampler, training
+from . import causes, ceilings, counters, cupti, environment, machine, memory, numerics, operands, probes, processes, profiling, rounds, sampler, training
+from .faults import Spoiled
+from .patience import LONG_TRACE, TraceSteps
 from .processes import Report
 from .refusal import listening
 
@@ -45,14 +47,18 @@ WORDS = {
 }
 
 
+PROFILED = ("profiler", "trace")
+
+
 @dataclass(frozen=True)
 class Answer:
-    """What a task gave: a value, or torch's reason. seconds: how long it took."""
+    """What a task gave: a value, or torch's reason. seconds: how long it took; said: what the profiler complained of."""
 
     value: Any = None
     status: str = "ok"
     reason: str | None = None
     seconds: float = 0.0
+    said: tuple[str, ...] = ()
 
 
 def survey(report: Report, device: str | None, workload: Workload | None) -> dict[str, Any]:
@@ -94,11 +100,12 @@ def default_workload(device: str, compute_capability: str | None) -> Workload:
     return ARTICLE
 
 
-def work(report: Report, tasks: tuple[Task, ...], device: str, workload: Workload, rounds_plan: rounds.Plan) -> None:
-    """Does the tasks in order and hands over each `Answer` at once, under the task as key.
+def work(report: Report, tasks: tuple[Task, ...], device: str, workload: Workload, rounds_plan: rounds.Plan,
+         steps: TraceSteps = LONG_TRACE) -> None:
+    """Does the tasks in order and hands over each `Answer` at once, under the task as key. steps: of the recorded traces.
 
     Raises:
-        Poisoned: a task left the device unusable; its answer has been handed over.
+        Spoiled: a task left the device unusable; its answer has been handed over.
     """
     rounds.limit_threads(rounds_plan.most_threads)
     with tempfile.TemporaryDirectory() as folder:
@@ -106,7 +113,7 @@ def work(report: Report, tasks: tuple[Task, ...], device: str, workload: Workloa
         os.environ.update(TORCHINDUCTOR_CACHE_DIR=folder, TRITON_CACHE_DIR=os.path.join(folder, "triton"))
         for task in tasks:
             report.at(task[1] or "the device", WORDS[task[0]])
-            answer = _answer(report, task, device, workload, rounds_plan)
+            answer = _answer(report, task, device, workload, rounds_plan, steps)
             report.result(task, asdict(answer))
             if answer.status != "ok":
                 _still_answers(device)
@@ -116,12 +123,12 @@ def _still_answers(device: str) -> None:
     try:
         operands.synchronize(device)
     except RuntimeError as error:
-        raise rounds.Poisoned(str(error).splitlines()[0]) from error
+        raise Spoiled(str(error).splitlines()[0]) from error
 
 
-def _answer(report: Report, task: Task, device: str, workload: Workload, rounds_plan: rounds.Plan) -> Answer:
+def _answer(report: Report, task: Task, device: str, workload: Workload, rounds_plan: rounds.Plan, steps: TraceSteps) -> Answer:
     name, variant = task
-    began, value = time.perf_counter(), None
+    began, value, said_before = time.perf_counter(), None, len(processes.said())
     with listening() as heard:
         if name == "compiled":
             _prefetch_compiler()
@@ -131,8 +138,10 @@ def _answer(report: Report, task: Task, device: str, workload: Workload, rounds_
         elif variant is None:
             value = DEVICE_TASKS[name](device, workload)
         else:
-            value = VARIANT_TASKS[name](variant_room.load((variant,))[0], device, workload)
-    return Answer(plain(value), heard.status, heard.reason, time.perf_counter() - began)
+            more: dict[str, dict[str, Any]] = {"trace": {"steps": steps}, "training": {"graphs": rounds_plan.no_graphs is None}}
+            value = VARIANT_TASKS[name](variant_room.load((variant,))[0], device, workload, **more.get(name, {}))
+    said = cupti.complaints(processes.said()[said_before:]) if name in PROFILED else ()
+    return Answer(plain(value), heard.status, heard.reason, time.perf_counter() - began, said)
 
 
 def _prefetch_compiler() -> None:

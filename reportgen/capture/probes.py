@@ -21,14 +21,17 @@ y.sum().backward()
 """The smallest graph in which an in-place mask breaks the backward pass; it is run as it stands."""
 
 
+PROBES = ("default_backend", "autograd", "occupancy_probe")
+
+
 def run_all(device: str, workload: Workload) -> dict[str, Any]:
     """Every probe of this module by name; one that breaks leaves `{"reason": …}` and costs no other.
 
     The occupancy probe uses the profiler, whose first start costs seconds: call this from the
     process that records the traces.
     """
-    probes = {"default_backend": default_backend, "autograd": autograd, "occupancy_probe": occupancy_probe.measure}
-    return {name: _attempt(probe, device, workload) for name, probe in probes.items()}
+    probes = (default_backend, autograd, occupancy_probe.measure)
+    return {name: _attempt(probe, device, workload) for name, probe in zip(PROBES, probes)}
 
 
 def _attempt(probe: Any, device: str, workload: Workload) -> Any:

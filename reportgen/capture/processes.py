@@ -14,8 +14,8 @@ import shutil
 import signal
 import tempfile
 import threading
-import traceback
 from collections.abc import Callable
+from dataclasses import replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,8 @@ from typing import Any
 from ..company import belongings, parents
 from ..company.alive import Process, born
 from ..errors import CaptureFailed
+from . import faults
+from .faults import Cause, ChildFailed, Fault
 
 PATIENCE = 300.0
 """Seconds without a sign of life after which a child is given up."""
@@ -40,19 +42,6 @@ PRELOADED = ["reportgen.company.server", "torch"]
 """What the fork server imports; a module that it cannot find is left out."""
 
 At = Callable[[str, str], None]
-
-
-class ChildFailed(Exception):
-    """A child raised or died.
-
-    reason: one line for a person
-    detail: the child's traceback, or the end of what it wrote to standard error
-    subject, phase: what it said it was doing
-    """
-
-    def __init__(self, reason: str, subject: str, phase: str, detail: str = "") -> None:
-        self.reason, self.subject, self.phase, self.detail = reason, subject, phase, detail
-        super().__init__(f"{reason} (while: {subject}, {phase})")
 
 
 class Report:
@@ -83,7 +72,7 @@ def run(target: Callable[..., Any], args: tuple[Any, ...] = (), *, at: At | None
     after Ctrl-C, so that two never share the device.
 
     Raises:
-        ChildFailed: the child raised, died, or gave no sign for `patience` seconds.
+        ChildFailed: the child raised, died, gave no sign for `patience` seconds, or could not be started.
     """
     context = _context()
     ours, theirs = context.Pipe(duplex=False)
@@ -98,9 +87,7 @@ def run(target: Callable[..., Any], args: tuple[Any, ...] = (), *, at: At | None
             grace = PARTING
             return value
         except ChildFailed as failure:
-            if not failure.detail:
-                failure.detail = _tail(said)
-                failure.reason = _with_last_line(failure.reason, failure.detail)
+            failure.fault = _with_last_words(failure.fault, _tail(said))
             raise
         finally:
             ours.close()
@@ -167,8 +154,10 @@ def _start(child: Any, patience: float) -> None:
     try:
         child.start()
     except (EOFError, OSError) as error:
-        said = f"gave no sign for {patience:.0f} s" if not late.is_alive() else f"is gone ({brief(error)})"
-        raise ChildFailed(f"the process that starts the others {said}", "a new process", "starting") from None
+        silent = not late.is_alive()
+        said = f"gave no sign for {patience:.0f} s" if silent else f"is gone ({faults.brief(error)})"
+        fault = Fault(Cause.SILENT if silent else Cause.NOT_STARTED, f"the process that starts the others {said}")
+        raise ChildFailed(fault, "a new process", "starting") from None
     finally:
         late.cancel()
 
@@ -206,6 +195,18 @@ def _end(child: Any, grace: float) -> None:
                                 cure=f"see what holds it (ps -o stat,wchan,args -p {known.number}); a driver that hangs needs a restart of the machine")
 
 
+_said: Path | None = None
+"""In a child: the file that its standard error goes to."""
+
+
+def said() -> str:
+    """In a child: what it and the libraries in it have written to standard error so far."""
+    try:
+        return _said.read_text(encoding="utf-8", errors="replace") if _said else ""
+    except OSError:
+        return ""
+
+
 def _tail(file: Path, lines: int = 20) -> str:
     """The last lines that the child wrote to its standard error; libraries say there why they died."""
     try:
@@ -214,10 +215,13 @@ def _tail(file: Path, lines: int = 20) -> str:
         return ""
 
 
-def _with_last_line(reason: str, said: str) -> str:
-    """`the process was killed by SIGABRT; its last line: terminate called …`."""
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
-    return f"{reason}; its last line: {lines[-1][:LONGEST_LINE]}" if lines else reason
+def _with_last_words(fault: Fault, said: str) -> Fault:
+    """`the process was killed by SIGABRT; its last line: terminate called …`, unless it told more itself."""
+    if fault.detail:
+        return fault
+    lines = [line.strip() for line in said.splitlines() if line.strip() and not line.startswith("STAGE:")]
+    reason = f"{fault.reason}; its last line: {lines[-1][:LONGEST_LINE]}" if lines else fault.reason
+    return replace(fault, reason=reason, detail=said)
 
 
 def _ignore(*_: Any) -> None:
@@ -226,44 +230,35 @@ def _ignore(*_: Any) -> None:
 
 def _listen(line: Connection, child: Any, at: At, result: Callable[[Any, Any], None], patience: float) -> Any:
     subject, phase, waited = "a new process", "starting", 0.0
+    ended_before = faults.ended_for_memory()
     while True:
         if not line.poll(TICK):
             waited += TICK
             if waited >= patience:
-                raise ChildFailed(f"gave no sign for {patience:.0f} s", subject, phase)
+                raise ChildFailed(Fault(Cause.SILENT, f"gave no sign for {patience:.0f} s"), subject, phase)
             at(subject, phase)
             continue
         waited = 0.0
         try:
             kind, *content = line.recv()
-        except EOFError:
+        except (EOFError, ConnectionResetError):
             child.join(PARTING)
-            raise ChildFailed(_death(child.exitcode), subject, phase) from None
+            raise ChildFailed(faults.of_death(child.exitcode, faults.ended_for_memory() > ended_before), subject, phase) from None
         if kind == "at":
             subject, phase = content
             at(subject, phase)
         elif kind == "result":
             result(*content)
         elif kind == "error":
-            raise ChildFailed(content[0], subject, phase, content[1])
+            raise ChildFailed(content[0], subject, phase)
         else:
             return content[0]
 
 
-def _death(exitcode: int | None) -> str:
-    """`the process was killed by SIGSEGV` for −11, and so on."""
-    if exitcode is None:
-        return "the process closed its line and did not end"
-    if exitcode is not None and exitcode < 0:
-        try:
-            return f"the process was killed by {signal.Signals(-exitcode).name}"
-        except ValueError:
-            return f"the process was killed by signal {-exitcode}"
-    return f"the process ended with status {exitcode}"
-
-
 def _child(line: Connection, said: str, target: Callable[..., Any], args: tuple[Any, ...]) -> None:
+    global _said
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the parent, which ends us
+    _said = Path(said)
     parents.at_parents_end(signal.SIGKILL)
     parent = multiprocessing.parent_process()
     if parent is not None:
@@ -278,12 +273,7 @@ def _child(line: Connection, said: str, target: Callable[..., Any], args: tuple[
     except BrokenPipeError:
         pass  # the parent is gone, nobody wants the answer
     except BaseException as error:  # noqa: BLE001 - carried to the parent, which decides
-        line.send(("error", brief(error), traceback.format_exc()))
+        line.send(("error", faults.of(error)))
     line.close()
     os._exit(0)  # taking torch and its GPU context apart politely costs time and tells nothing
 
-
-def brief(error: BaseException) -> str:
-    """`ValueError: first line of the text`."""
-    lines = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__

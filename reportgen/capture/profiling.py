@@ -14,14 +14,11 @@ from ..run.workload import Workload
 from ..saying.units import Bytes
 from ..trace import FORWARD
 from . import operands
-
-WAIT, WARM_UP, ACTIVE = 1, 1, 6
-"""Profiler steps; the reader sets the first active one aside."""
-WARM_CALLS = 3
+from .patience import LONG_TRACE, TraceSteps
 
 
-def trace(variant: Variant, device: str, workload: Workload) -> dict[str, Any]:
-    """The Kineto trace of `ACTIVE` forwards, each inside a range named `trace.FORWARD`.
+def trace(variant: Variant, device: str, workload: Workload, steps: TraceSteps = LONG_TRACE) -> dict[str, Any]:
+    """The Kineto trace of `steps.active` forwards, each inside a range named `trace.FORWARD`.
 
     The device is waited for before every step, so that no activity of one step is recorded in the
     next. Shapes and stacks are off: recording them makes ops slower. The first start of the
@@ -38,13 +35,13 @@ def trace(variant: Variant, device: str, workload: Workload) -> dict[str, Any]:
     arguments = operands.make(device, workload)
     documents: list[dict[str, Any]] = []
     with torch.no_grad(), variant.pinned():
-        for _ in range(WARM_CALLS):
+        for _ in range(steps.warm_calls):
             variant.bare(*arguments)
         operands.synchronize(device)
-        with profile(activities=activities, schedule=schedule(wait=WAIT, warmup=WARM_UP, active=ACTIVE, repeat=1),
+        with profile(activities=activities, schedule=schedule(wait=steps.wait, warmup=steps.warm_up, active=steps.active, repeat=1),
                      on_trace_ready=lambda profiler: documents.append(export(profiler)),
                      record_shapes=False, with_stack=False) as profiler:
-            for _ in range(WAIT + WARM_UP + ACTIVE):
+            for _ in range(steps.wait + steps.warm_up + steps.active):
                 with record_function(FORWARD):
                     variant.bare(*arguments)
                 operands.synchronize(device)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import gc
-import os
 import random
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
@@ -16,21 +13,16 @@ import variants as variant_room
 from variants import Variant
 
 from ..run.workload import Workload
-from . import inputs, neighbours, operands, timing
+from . import chains, gpu_bench, inputs, neighbours, operands, patience, timing
+from .faults import GraphsSpoil, Spoiled
 from .processes import Report
 from .refusal import listening
 from .sampler import Sampler
+from .undisturbed import undisturbed
 
 SEED = 20261130
-LAYERS = (1, 24)
-CHAINED = ("naive", "naive_inplace")
-CHAIN_REPEATS = 2
 HOST_ROUNDS = 4
 """Rounds of one short host-time block per variant, for each round of the other quantities."""
-
-
-class Poisoned(Exception):
-    """The device no longer answers after a variant failed; only a new process can go on."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +34,8 @@ class Plan:
     settle_seconds: longest warm-up of one variant
     patience_seconds: no further round is begun after so much time
     most_threads: torch gets no more CPU threads than these; `None` leaves its own choice
+    chains: chains of forwards as well, if they take no longer than `chain_seconds`
+    no_graphs: why no CUDA graph is to be tried, or `None`
     """
 
     device: str
@@ -50,9 +44,11 @@ class Plan:
     process: int
     rounds: int
     settle_seconds: float
-    patience_seconds: float = 10.0
+    patience_seconds: float = patience.PROCESS_SECONDS
     most_threads: int | None = None
     chains: bool = True
+    chain_seconds: float = patience.CHAIN_SECONDS
+    no_graphs: str | None = None
 
 
 def order(variants: Sequence[str], process: int, turn: int) -> list[str]:
@@ -81,10 +77,11 @@ def measure(report: Report, plan: Plan) -> dict[str, Any]:
         `samples` (variant → quantity → seconds: the median of this process), `failures` (variant →
         status and reason), `notes` (variant → timer, note, forwards, settled), `chains`, `clocks`,
         `neighbours` (see `neighbours.inside`), `pinned` (the launching thread stayed on one processor),
-        `first_order` (the order of the first calls), `warmed` and `input_sets`.
+        `first_order` (the order of the first calls), `warmed` and `input_sets`. Each variant's
+        seconds per forward, by its first calls, are handed over at once, under `("call", id)`.
 
     Raises:
-        Poisoned: a variant left the device unusable; the last `report.at` names it.
+        Spoiled: a variant left the device unusable; the last `report.at` names it.
     """
     import torch
 
@@ -127,7 +124,7 @@ class _Process:
 
         workload, plan = self.plan.workload, self.plan
         self.report.at("all variants", "warming libraries")
-        self.bench = timing.bench(plan.device)
+        self.bench = gpu_bench.bench(plan.device, plan.no_graphs)
         # eight score matrices hold what the most wasteful variant needs at once
         warmed = self.bench.warm_up(getattr(torch, workload.dtype), 8 * (workload.score_bytes + workload.operand_bytes))
         sets = self._sets()
@@ -136,11 +133,11 @@ class _Process:
         self._lap("libraries and inputs")
         first = first_order(self._alive(), plan.process)
         self._each("first call", first, self._first_calls)
-        with _undisturbed(plan.device) as self.pinned:
-            self._each("preparing", self._turn(1), lambda variant: self._prepare(variant, sets))
-            self._each("warming up", self._turn(2), self._settle)
+        with undisturbed(plan.device) as self.pinned:
+            self._each("preparing", self._turn(1), lambda variant: self._prepare(variant, sets), new_graphs=True)
+            self._each("warming up", self._turn(2), self._settle, new_graphs=True)
             values = self._rounds()
-            chains = self._chains() if plan.chains else None
+            chained = self._chains(values) if plan.chains else None
             self._lap("chains")
         for name in self._alive():
             self.samples[name].update({quantity: median(found) for quantity, found in values[name].items()})
@@ -148,7 +145,7 @@ class _Process:
             "samples": {name: self.samples[name] for name in self._alive()},
             "failures": self.failures,
             "notes": {name: self._notes(name) for name in self._alive()},
-            "chains": chains,
+            "chains": chained,
             "rounds": self.rounds_done,
             "phases": self.phases,
             "clocks": self.clocks,
@@ -167,8 +164,11 @@ class _Process:
     def _turn(self, number: int) -> list[str]:
         return order(self._alive(), self.plan.process, number)
 
-    def _each(self, phase: str, names: Sequence[str], work: Any) -> None:
-        """These variants one after another; a failure costs that variant only."""
+    def _each(self, phase: str, names: Sequence[str], work: Any, new_graphs: bool = False) -> None:
+        """These variants one after another; a failure costs that variant only.
+
+        new_graphs: on a GPU CUDA graphs run for the first time here, so what goes wrong may be their doing
+        """
         for name in names:
             self.report.at(name, phase)
             variant = self.variants[name]
@@ -177,7 +177,7 @@ class _Process:
             if heard.error is not None:
                 self.failures[name] = {"status": _status(variant, heard), "reason": heard.reason or "unknown"}
                 self.prepared.pop(name, None)
-                self._still_answers(name)
+                self._still_answers(name, new_graphs)
         self._lap(phase)
 
     def _rounds(self) -> dict[str, dict[str, list[float]]]:
@@ -201,14 +201,16 @@ class _Process:
         """One short block. A processor changes its pace within seconds, and variants are compared: each shall see every pace."""
         values.setdefault("host_time", []).append(self.prepared[variant.id].blocks["host_time"]())
 
-    def _still_answers(self, name: str) -> None:
+    def _still_answers(self, name: str, new_graphs: bool) -> None:
+        """Raises `Spoiled` where the device does not, `GraphsSpoil` where a graph may have done it."""
         try:
             self.bench.synchronize()
         except RuntimeError as error:
-            raise Poisoned(f"{self.failures[name]['reason']} (after it the device answers: {str(error).splitlines()[0]})") from error
+            kind = GraphsSpoil if new_graphs and self.bench.timer == "cuda-graph" else Spoiled
+            raise kind(f"{self.failures[name]['reason'].rstrip('.')} (after it the device answers: {str(error).splitlines()[0]})") from error
 
     def _sets(self) -> int | None:
-        if not isinstance(self.bench, timing.GpuBench):
+        if not isinstance(self.bench, gpu_bench.GpuBench):
             return None
         from .environment import last_level_cache
 
@@ -221,6 +223,14 @@ class _Process:
         if not variant.slow_start:
             other = inputs.make(self.plan.device, inputs.new_shape(self.plan.workload))
             found["first_call_new_shape"] = self._one_call(variant, other)
+        self.report.result(("call", variant.id), self._per_forward(found))
+
+    def _per_forward(self, found: dict[str, float]) -> float:
+        """Seconds of one forward by its first calls: the first loads code, so one at another shape may tell more."""
+        workload = self.plan.workload
+        other = inputs.new_shape(workload)
+        scaled = found.get("first_call_new_shape", found["first_call"]) * workload.score_elements / other.score_elements
+        return min(found["first_call"], scaled)
 
     def _one_call(self, variant: Variant, given: inputs.Inputs) -> float:
         """Seconds until the call returns, as host time has it; what it queued is waited for afterwards."""
@@ -255,78 +265,17 @@ class _Process:
 
     def _notes(self, name: str) -> dict[str, Any]:
         prepared = self.prepared[name]
-        return {"timer": prepared.timer, "note": prepared.note, "forwards": prepared.forwards, "settled": self.settled[name]}
+        return {"timer": prepared.timer, "note": prepared.said(), "forwards": prepared.forwards, "settled": self.settled[name]}
 
-    def _chains(self) -> dict[str, Any] | None:
-        """Seconds for 1 and 24 forwards in a row, the output of one being the queries of the next."""
-        if any(name not in self._alive() for name in CHAINED):
-            return None
+    def _chains(self, values: dict[str, dict[str, list[float]]]) -> dict[str, Any]:
+        if any(name not in self._alive() for name in chains.CHAINED):
+            return {"reason": "chains of forwards could not be timed"}
         self.report.at("naive", "chains of forwards")
-        q, k, v, mask = self.inputs.arguments(0)
-        with listening() as heard:
-            blocks = {(name, layers): self.bench.chain(_step(self.variants[name], k, v, mask), q, layers)
-                      for name in CHAINED for layers in LAYERS}
-            found: dict[tuple[str, int], list[float]] = {key: [] for key in blocks}
-            for turn in range(CHAIN_REPEATS):
-                if turn and self._late():
-                    break
-                for key, block in blocks.items():
-                    found[key].append(block())
-        if heard.error is not None:
-            return None
-        return {name: {str(layers): median(found[name, layers]) for layers in LAYERS} for name in CHAINED}
-
-
-def _step(variant: Variant, k: Any, v: Any, mask: Any) -> Any:
-    return lambda q: variant.bare(q, k, v, mask)
+        one = [median(values[name].get("gpu_time") or values[name]["wall_time"]) for name in chains.CHAINED]
+        return chains.measure(self.bench, self.variants, self.inputs.arguments(0), sum(one) / len(one), self.plan.chain_seconds, self._late)
 
 
 def _status(variant: Variant, heard: Any) -> str:
     """A compiler that is not there is unavailable, whatever it raises; else what the refusal says."""
     compiler = variant.slow_start and not isinstance(heard.error, MemoryError) and "memory" not in str(heard.error)
     return "unavailable" if compiler else heard.status
-
-
-@contextmanager
-def _undisturbed(device: str) -> Iterator[bool]:
-    """No garbage collection; on a GPU the launching thread stays on its processor. Gives whether it does.
-
-    Not on a CPU: torch's worker threads would inherit the pin and share one processor. Where the system
-    refuses the pin, the thread goes on without.
-    """
-    gc.disable()
-    allowed = _pin() if operands.is_gpu(device) else None
-    try:
-        yield allowed is not None
-    finally:
-        gc.enable()
-        if allowed is not None:
-            _allow(allowed)
-
-
-def _pin() -> set[int] | None:
-    """Keeps this thread on one processor; returns those that it might use before, or `None` where the system refuses."""
-    try:
-        allowed = os.sched_getaffinity(0)
-    except (OSError, AttributeError):
-        return None
-    return allowed if allowed and _allow({_processor(allowed)}) else None
-
-
-def _allow(processors: set[int]) -> bool:
-    try:
-        os.sched_setaffinity(0, processors)
-    except (OSError, AttributeError):
-        return False
-    return True
-
-
-def _processor(allowed: set[int]) -> int:
-    """The processor this thread runs on now, or the last one it may use."""
-    import ctypes
-
-    try:
-        current = ctypes.CDLL(None).sched_getcpu()
-    except (OSError, AttributeError):
-        current = -1
-    return current if current in allowed else max(allowed)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from typing import Any
@@ -14,18 +14,18 @@ import variants as variant_room
 from .. import __version__
 from ..errors import CaptureFailed, DeviceUnavailable
 from ..numbers.statistics import PROCESSES
-from ..run.workload import Workload, altered
-from . import assemble, cause_words, causes, evidence, limits, neighbours, operands, processes, refusal, rounds
+from ..run.workload import ARTICLE, Workload, altered
+from ..saying.progress import Progress, Silent
+from . import assemble, cause_words, causes, evidence, limits, neighbours, operands, patience, probes, processes, refusal, rounds
 from .causes import Notice
-from .processes import ChildFailed
-from .progress import Progress, Silent
+from .evidence_stage import COMPILE_PATIENCE, EvidenceStage
+from .faults import ChildFailed
+from .journal import Journal
+from .patience import Extent
+from .timing_stage import Shortened, TimingStage
 
 ROUNDS = 3
 GPU_SETTLE, CPU_SETTLE = 0.25, 0.15
-COMPILE_PATIENCE = 300.0
-EXPECTED_SECONDS = {"cuda": {"timing": 3.5, "evidence": 25.0, "counters": 12.0},
-                    "cpu": {"timing": 1.0, "evidence": 3.0, "counters": 0.0}}
-"""What a stage takes on a fast GPU and on a laptop; only the progress line uses them."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,8 @@ class CaptureRequest:
     processes: fresh timing processes; fewer than seven decide no claim
     variants: ids, or `None` for all
     counters: `auto`, `on` or `off`: hardware counters (see `counters.measure`)
-    quick: one round, no forward-and-backward, nothing compiled: to see that the line works
+    quick: one round, no chains, no forward-and-backward, nothing compiled: to see that the line works
+    force: on a CPU, take as long as it takes (see `patience`)
     """
 
     device: str | None = None
@@ -48,6 +49,7 @@ class CaptureRequest:
     variants: tuple[str, ...] | None = None
     counters: str = "auto"
     quick: bool = False
+    force: bool = False
     sizes: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -67,37 +69,40 @@ def capture(request: CaptureRequest, progress: Progress | None = None) -> tuple[
 
 class _Capture:
     def __init__(self, request: CaptureRequest, progress: Progress) -> None:
-        self.request, self.progress = request, progress
+        self.request, self.progress, self.journal = request, progress, Journal(progress)
         self.variants = variant_room.load()
         variant_room.load(request.variants)  # names that are unknown are refused before anything runs
-        self.phases: dict[str, float] = {}
         self.timed = assemble.Timed()
-        self.answers: dict[tuple[str, str | None], dict[str, Any]] = {}
+        self.answers: dict[evidence.Task, dict[str, Any]] = {}
 
     def run(self) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
         began, started = time.perf_counter(), datetime.now(timezone.utc)
+        self.progress.plan("survey", 1, 4.0)
         survey = self._survey()
         self.watch = neighbours.Watch(survey["identity"])
         self.watch.look("begin")
-        self._announce(survey["device"])
+        self._announce(survey["device"], survey["workload"])
         self._say_what(survey)
         plan = self._plan(survey)
-        self._time(plan)
-        compiled = self._evidence(survey, plan)
+        timing = self._timing(survey["device"])
+        self.timed = timing.run(plan)
+        plan = replace(plan, no_graphs=timing.no_graphs)
+        compiled, retaken = self._evidence(survey, plan, timing.extent)
         counted, uncounted = self._count(survey, plan)
         self.watch.look("end")
-        self.phases["whole"] = time.perf_counter() - began
+        self.journal.phases["whole"] = time.perf_counter() - began
         data = {
             **assemble.document(survey, self.request.label, started.strftime("%Y-%m-%dT%H:%M:%SZ"), __version__),
-            "protocol": assemble.protocol(plan, self.timed, processes.start_method()),
+            "protocol": assemble.protocol(plan, self.timed, processes.start_method(), timing.extent, retaken, _shortened(timing.shortened)),
             "ceilings": self._value("ceilings", None),
             "clocks": assemble.clocks(self.timed, self.watch),
             "noticed": assemble.noticed(survey["notices"]),
             "probes": self._probes(),
             "variants": self._entries(survey["device"], compiled),
-            "phases": {name: round(seconds, 3) for name, seconds in self.phases.items()},
+            "phases": {name: round(seconds, 3) for name, seconds in self.journal.phases.items()},
             "counters": counted,
             "counters_reason": uncounted,
+            "lost": self.journal.lost,
         }
         _refuse_if_nothing_ran(data["variants"])
         return data, {name: trace for name, entry in data["variants"].items()
@@ -106,8 +111,9 @@ class _Capture:
     def _probes(self) -> dict[str, Any]:
         """Probes by name; `traces_missing` says why a variant that ran has no trace."""
         lost = {name: answer["reason"] for (task, name), answer in self.answers.items() if task == "trace" and answer["status"] != "ok"}
-        return {**(self._value("probes", None) or {}), "saving_accumulates": assemble.chains(self.timed),
-                **({"traces_missing": lost} if lost else {})}
+        asked = self.answers.get(("probes", None), {})
+        found = asked.get("value") or {name: {"reason": asked.get("reason") or "the probe was not run"} for name in probes.PROBES}
+        return {**found, "saving_accumulates": assemble.chains(self.timed), **({"traces_missing": lost} if lost else {})}
 
     def _entries(self, device: str, compiled: assemble.Timed) -> dict[str, dict[str, Any]]:
         skipped = self._skipped(device)
@@ -121,21 +127,14 @@ class _Capture:
     def _value(self, task: str, variant: str | None) -> Any:
         return self.answers.get((task, variant), {}).get("value")
 
-    def _announce(self, device: str) -> None:
+    def _announce(self, device: str, workload: Workload) -> None:
         stages = {"timing": self.request.processes, "evidence": 1, "counters": 1 if self._counts(device) else 0}
-        for kind, seconds in EXPECTED_SECONDS["cpu" if device == "cpu" else "cuda"].items():
-            self.progress.plan(kind, stages[kind], seconds)
-
-    @contextmanager
-    def _stage(self, name: str, title: str) -> Iterator[None]:
-        self.progress.stage(name, title)
-        began = time.perf_counter()
-        yield
-        self.phases[name] = self.phases.get(name, 0.0) + time.perf_counter() - began
-        self.progress.done()
+        known = operands.is_gpu(device) and workload.score_elements <= patience.KNOWN_SIZE * ARTICLE.score_elements
+        for kind, seconds in patience.GPU_SECONDS.items():
+            self.progress.plan(kind, stages[kind], seconds if known else None)
 
     def _survey(self) -> dict[str, Any]:
-        with self._stage("survey", "importing torch, looking at the device"):
+        with self.journal.stage("survey", "importing torch, looking at the device"):
             try:
                 found = processes.run(evidence.survey, (self.request.device, self.request.workload), at=self.progress.at)
             except ChildFailed as failure:
@@ -161,6 +160,10 @@ class _Capture:
         """Whether counters are tried for, which takes time."""
         return operands.is_gpu(device) and self.request.counters != "off" and not self.request.quick
 
+    def _timing(self, device: str) -> TimingStage:
+        asked = Extent(self.request.processes, 1 if self.request.quick else ROUNDS, training=not self.request.quick)
+        return TimingStage(self.journal, self.watch, asked, None if operands.is_gpu(device) or self.request.force else patience.CPU_SECONDS)
+
     def _plan(self, survey: dict[str, Any]) -> rounds.Plan:
         # on a CPU one processor is left to everything else: threads that wait for one that has been
         # taken off its processor make a forward many times slower
@@ -170,7 +173,7 @@ class _Capture:
         names = tuple(variant.id for variant in self.variants if variant.id not in skipped and not variant.slow_start)
         settle = 0.05 if quick else GPU_SETTLE if gpu else CPU_SETTLE
         return rounds.Plan(device, survey["workload"], names, process=0, rounds=1 if quick else ROUNDS, settle_seconds=settle,
-                           most_threads=None if gpu else max(1, limits.available_processors() - 1))
+                           most_threads=None if gpu else max(1, limits.available_processors() - 1), chains=not quick)
 
     def _skipped(self, device: str) -> dict[str, str]:
         """Variants that are not tried, with the reason."""
@@ -183,68 +186,30 @@ class _Capture:
                 skipped[variant.id] = assemble.COMPILE_ON_CPU if device == "cpu" else assemble.NOT_ASKED
         return skipped
 
-    def _time(self, plan: rounds.Plan) -> None:
-        """The timing processes one after another; a variant that fails in one is left out of the rest."""
-        for number in range(self.request.processes if plan.variants else 0):
-            with self._stage("timing", f"timing, process {number + 1} of {self.request.processes}"):
-                self.timed.processes.append(self._one_process(replace(plan, process=number)))
-                self.watch.look(f"process {number + 1}", self.timed.processes[-1]["neighbours"])
-
-    def _one_process(self, plan: rounds.Plan) -> dict[str, Any]:
-        while True:
-            alive = tuple(name for name in plan.variants if name not in self.timed.failures)
-            try:
-                result = processes.run(rounds.measure, (replace(plan, variants=alive),), at=self.progress.at)
-            except ChildFailed as failure:
-                if failure.subject not in alive:
-                    raise CaptureFailed(f"a timing process failed before any variant ran: {failure.reason}",
-                                        cure="`make doctor` says what it finds; the former run is untouched") from None
-                self.timed.failures[failure.subject] = {"status": "failed", "reason": f"{failure.reason} (while: {failure.phase})"}
-                continue
-            self.timed.failures.update(result["failures"])
-            for phase, seconds in result["phases"].items():
-                self.phases[f"timing: {phase}"] = self.phases.get(f"timing: {phase}", 0.0) + seconds
-            return result
-
-    def _tasks(self, device: str, plan: rounds.Plan) -> list[evidence.Task]:
+    def _tasks(self, device: str, plan: rounds.Plan, training: bool) -> list[evidence.Task]:
         """What is left to do, in an order that starts the profiler after everything that is timed."""
         slow = [variant.id for variant in self.variants if variant.slow_start and variant.id not in self._skipped(device)]
         named = [name for name in plan.variants if name not in self.timed.failures]
         tasks: list[evidence.Task] = [("ceilings", None)]
-        if not self.request.quick:
+        if training:
             tasks += [("training", name) for name in named]
         tasks += [(task, name) for name in named for task in ("numerics", "masked_row", "memory")]
         tasks += [("profiler", None), *(("trace", name) for name in named)]
-        if device != "cpu" and not self.request.quick:
+        if device != "cpu" and training:
             tasks += [("training_kernels", name) for name in named]
         tasks += [("probes", None)]
         return tasks + [(task, name) for name in slow for task in ("compiled", "numerics", "masked_row", "memory", "trace")]
 
-    def _evidence(self, survey: dict[str, Any], plan: rounds.Plan) -> assemble.Timed:
-        """Tasks in one process, and in another one after a crash; returns the timing of the slow starters."""
+    def _evidence(self, survey: dict[str, Any], plan: rounds.Plan, extent: Extent) -> tuple[assemble.Timed, dict[str, str]]:
+        """Tasks in one process, and in another one after a crash; the timing of the slow starters, and which traces were taken twice."""
         device = survey["device"]
-        tasks = self._tasks(device, plan)
-        slow = tuple(dict.fromkeys(name for task, name in tasks if task == "compiled" and name is not None))
-        arguments = (device, survey["workload"], replace(plan, variants=slow, process=self.request.processes, chains=False))
-        with self._stage("evidence", "traces, accuracy, memory, ceilings"):
-            self._do(tasks, arguments)
-        return self._compiled(slow)
-
-    def _do(self, tasks: list[evidence.Task], arguments: tuple[Any, ...]) -> None:
-        """Answers every task: a task during which the process dies gets that as its answer."""
-        while left := [task for task in tasks if task not in self.answers]:
-            try:
-                processes.run(evidence.work, (tuple(left), *arguments), at=self.progress.at, result=self._answered,
-                              patience=COMPILE_PATIENCE)
-            except ChildFailed as failure:
-                unanswered = [task for task in left if task not in self.answers]
-                if unanswered and len(unanswered) == len(left) or failure.reason.split(":")[0] != "Poisoned":
-                    for task in unanswered[:1]:
-                        self._answered(task, {"value": None, "status": "failed", "reason": failure.reason, "seconds": 0.0})
-
-    def _answered(self, task: evidence.Task, answer: dict[str, Any]) -> None:
-        self.answers[task] = answer
-        self.phases[f"evidence: {task[0]}"] = self.phases.get(f"evidence: {task[0]}", 0.0) + answer["seconds"]
+        tasks = self._tasks(device, plan, extent.training)
+        slow = tuple(dict.fromkeys(name for task, name in tasks if task == "compiled" and name))
+        arguments = (device, survey["workload"], replace(plan, variants=slow, process=self.request.processes, chains=False), extent.trace)
+        stage = EvidenceStage(self.journal, device, arguments, patience.FORCED_SILENCE if self.request.force and not operands.is_gpu(device) else COMPILE_PATIENCE)
+        with self.journal.stage("evidence", "traces, accuracy, memory, ceilings"):
+            self.answers = stage.run(tasks)
+        return self._compiled(slow), stage.retaken
 
     def _compiled(self, slow: tuple[str, ...]) -> assemble.Timed:
         timed = assemble.Timed()
@@ -262,7 +227,7 @@ class _Capture:
         if self.request.quick:
             return None, "not taken in a quick run"
         ran = tuple(name for name in plan.variants if self.timed.samples(name))
-        with self._stage("counters", "hardware counters") if self._counts(survey["device"]) else nullcontext():
+        with self.journal.stage("counters", "hardware counters") if self._counts(survey["device"]) else nullcontext():
             try:
                 return processes.run(evidence.count, (ran, survey["device"], survey["workload"], self.request.counters), at=self.progress.at)
             except ChildFailed as failure:
@@ -274,6 +239,13 @@ def _unavailable(notices: Sequence[Notice]) -> DeviceUnavailable:
     grave = next(notice for notice in notices if notice.effect is causes.Effect.NOTHING_MEASURED or notice.cause in causes.NO_DEVICE)
     elsewhere = "" if grave.effect is causes.Effect.NOTHING_MEASURED else "; DEVICE=cpu profiles the processor instead"
     return DeviceUnavailable(cause_words.sentence(grave), cure=f"{cause_words.cure(grave)}{elsewhere}")
+
+
+def _shortened(cut: Shortened | None) -> dict[str, Any] | None:
+    """The fields of `run.Shortened`."""
+    if cut is None:
+        return None
+    return {"full_seconds": round(cut.full_seconds, 1), "processes_asked": cut.asked.processes, "left_out": list(cut.left_out)}
 
 
 def _refuse_if_nothing_ran(variants: dict[str, Any]) -> None:

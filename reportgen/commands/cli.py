@@ -167,20 +167,23 @@ def _label(chosen: argparse.Namespace) -> str | None:
 
 
 def _profile(chosen: argparse.Namespace, layout: Layout, stages: Stages) -> int:
-    # the profiler reports each start
-    os.environ.setdefault("KINETO_LOG_LEVEL", "5")
     stages.at(None if chosen.for_report else "the former run, if there is one, is untouched")
     sizes, label = own_sizes(chosen), _label(chosen)
     if not chosen.for_report:
         saving.look(layout, chosen)
     from .. import run
-    from ..capture import progress, session
+    from ..capture import cupti, session
+    from ..numbers.statistics import PROCESSES
     from ..run import device_slug
+    from ..saying.progress import Progress
+    from . import reporting
+
+    os.environ.setdefault("KINETO_LOG_LEVEL", cupti.LOG_LEVEL)
 
     request = session.CaptureRequest(device=chosen.device, workload=PRESETS[chosen.workload] if chosen.workload else None, sizes=sizes, label=label,
                                      variants=tuple(chosen.variants) if chosen.variants else None,
-                                     counters=chosen.counters, quick=chosen.quick)
-    shown = progress.Progress(sys.stderr, safe_point=stages.check)
+                                     counters=chosen.counters, quick=chosen.quick, processes=1 if chosen.quick else PROCESSES, force=chosen.force)
+    shown = Progress(sys.stderr, safe_point=stages.check, after=reporting.pages_seconds(layout).items() if chosen.for_report else ())
     try:
         data, traces = session.capture(request, shown)
     finally:

@@ -30,11 +30,12 @@ def register(commands: Any) -> None:
 
 def _doctor(chosen: argparse.Namespace, layout: Layout, stages: Stages) -> int:
     from ..capture import causes, evidence, machine, processes
+    from ..capture.faults import ChildFailed
 
     places = (("docs/runs", layout.recorded), ("build", layout.root / "build"), ("the folder for temporary files", Path(tempfile.gettempdir())))
     try:
         seen = processes.run(evidence.examine, (places,))
-    except processes.ChildFailed as failure:
+    except ChildFailed as failure:
         seen = machine.Machine((sys.version_info[0], sys.version_info[1]), platform.system(), machine.Torch(error=failure.reason))
     notices = causes.diagnose(seen)
     if chosen.json:

@@ -17,6 +17,7 @@ from ..company import parents
 from ..errors import CaptureFailed, ReportError, Told
 from ..run.layout import Layout
 from ..run.workload import ELEMENT_BYTES, PRESETS, SIZES
+from ..saying.progress import Progress
 from ..saying.units import plural
 from . import saving, starting
 from .interruption import Stages, interrupted
@@ -75,7 +76,8 @@ def capture_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--counters", choices=("auto", "on", "off"), default="auto", help="hardware counters (default: where they are allowed)")
     command.add_argument("--variants", nargs="+", metavar="ID", help="only these variants (default: all)")
     command.add_argument("--no-record", action="store_true", help="write the run below build/, not below docs/runs/, also on a GPU")
-    command.add_argument("--quick", action="store_true", help="fewer repetitions, for trying things out; goes below build/, labelled quick")
+    command.add_argument("--quick", action="store_true", help="one process, fewer repetitions, for trying things out; goes below build/, labelled quick")
+    command.add_argument("--force", action="store_true", help="on a CPU: take all the time that the workload needs, instead of cutting a long capture short")
 
 
 def _report(chosen: argparse.Namespace, layout: Layout, stages: Stages) -> int:
@@ -85,7 +87,7 @@ def _report(chosen: argparse.Namespace, layout: Layout, stages: Stages) -> int:
     from .summary import summary
 
     seconds: dict[str, float] = {}
-    started = time.monotonic()
+    started, shown_progress = time.monotonic(), Progress(safe_point=stages.check)
 
     def took(step: str) -> None:
         nonlocal started
@@ -102,14 +104,19 @@ def _report(chosen: argparse.Namespace, layout: Layout, stages: Stages) -> int:
     finish = "`make render` and `make site` finish" if recorded else "`make render ARGS=--live` finishes"
     stages.at(f"the run is saved in {place}; {finish} the pages")
     took("profiling")
-    print("rendering the pages", file=sys.stderr, flush=True)
+    shown_progress.resume(phase for phase in run.load(captured.measured or folder).phases if phase in PHASES)
+    for step, expected in pages_seconds(layout).items():
+        shown_progress.plan(step, 1, expected)
+    shown_progress.stage("rendering", "rendering the pages")
     try:
         runs = publish.render_recorded(layout) if recorded else publish.render_live(layout, folder)
         took("rendering")
-        print("building the site", file=sys.stderr, flush=True)
-        stages.check()
+        shown_progress.done()
+        shown_progress.stage("site", "building the site")
         publish.build_site(layout, layout.docs if recorded else layout.live_docs)
+        shown_progress.end()
     except ReportError as error:
+        shown_progress.end()
         raise ReportError(f"{error.problem}\n  the run is saved in {place}", where=error.where, cure=f"{error.cure or 'mend that'}; then {finish} the pages") from None
     stages.at(f"the run is saved in {place}, and the site is built")
     took("building the site")
@@ -122,6 +129,18 @@ def _report(chosen: argparse.Namespace, layout: Layout, stages: Stages) -> int:
         where.insert(0, f"COUNTERS=on, but no hardware counters were taken: {(measured or shown).counters_reason}")
     print("\n" + summary(shown, findings.outcomes(shown), seconds, "\n".join(where), measured))
     return 0
+
+
+PHASES = ("survey", "timing", "evidence", "counters")
+"""What `profile` counts as its phases; rendering and the site follow."""
+
+
+def pages_seconds(layout: Layout) -> dict[str, float]:
+    """What follows a capture, and the seconds it is expected to take: each run is drawn anew."""
+    from .. import run
+
+    runs = len(run.discover(layout.recorded)) + 1
+    return {"rendering": 1.0 + 1.2 * runs, "site": 1.5 + 0.3 * runs}
 
 
 @dataclass(frozen=True)
@@ -216,7 +235,7 @@ def _passed_on(chosen: argparse.Namespace) -> list[str]:
         value = getattr(chosen, name)
         if value is not None:
             arguments += [f"--{name.replace('_', '-')}", str(value)]
-    for switch in ("no_record", "quick"):
+    for switch in ("no_record", "quick", "force"):
         if getattr(chosen, switch):
             arguments.append(f"--{switch.replace('_', '-')}")
     return [*arguments, *(["--variants", *chosen.variants] if chosen.variants else [])]

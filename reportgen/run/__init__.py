@@ -5,7 +5,7 @@ A run is a folder `docs/runs/<device>/<workload>[+label]/` with `run.json` and o
 older schema versions are upgraded in memory, and what they did not record is `None`.
 """
 
-from .conditions import Clocks, ClockSample, Host, Look, Noticed, Protocol, recorded
+from .conditions import Clocks, ClockSample, Host, Look, LostPart, Noticed, Protocol, Shortened, recorded
 from .counters import Counters, KernelCounters
 from .model import (
     QUANTITIES,
@@ -27,6 +27,7 @@ from .write import save, write_trace
 
 __all__ = [
     "QUANTITIES", "RUN_FILE", "SCHEMA_VERSION", "STATUSES", "Autograd", "Ceilings", "Chains", "ClockSample", "Clocks", "Counters", "DefaultBackend",
-    "DeviceRecord", "Host", "KernelCounters", "Look", "MaskedRow", "MinimalRefusal", "Noticed", "OccupancyProbe", "ProbeLaunch", "Probes", "Protocol", "Run",
+    "DeviceRecord", "Host", "KernelCounters", "Look", "LostPart", "MaskedRow", "MinimalRefusal", "Noticed", "OccupancyProbe", "ProbeLaunch", "Probes",
+    "Protocol", "Run", "Shortened",
     "Status", "Training", "VariantRun", "discover", "from_json", "load", "recorded", "save", "slot_name", "write_trace",
 ]  # fmt: skip

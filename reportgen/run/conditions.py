@@ -19,6 +19,28 @@ class Host:
 
 
 @dataclass(frozen=True)
+class Shortened:
+    """A capture that was cut short, because the whole protocol would have taken too long.
+
+    full_seconds: what it would have taken, as far as the first process could tell
+    processes_asked: timing processes that were meant to be; left_out: what else was not done
+    """
+
+    full_seconds: Seconds
+    processes_asked: Few | None = None
+    left_out: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class LostPart:
+    """A part of the evidence that could not be taken. what: in words; variant: whose it was; reason: without a full stop."""
+
+    what: str
+    reason: str
+    variant: str | None = None
+
+
+@dataclass(frozen=True)
 class Protocol:
     """How the numbers were taken; `None` where it does not apply or was not recorded.
 
@@ -31,7 +53,9 @@ class Protocol:
     settle_seconds: longest warm-up of one variant
     new_shape: the workload of `first_call_new_shape`
     trace_steps: what the profiler was told to skip and to record, in forwards
+    traces_retaken: variant → what its first trace lacked; the one that was kept is the better of two
     threads: torch's CPU threads; pinned: the launching thread stayed on one processor
+    shortened: how the capture was cut short, or `None`
     """
 
     processes: Few | None = None
@@ -50,8 +74,10 @@ class Protocol:
     settled: Mapping[str, Few] | None = None
     new_shape: Workload | None = None
     trace_steps: Mapping[str, Few] | None = None
+    traces_retaken: Mapping[str, str] | None = None
     threads: Few | None = None
     pinned: bool | None = None
+    shortened: Shortened | None = None
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Annotated, Literal, get_args
 
 from ..numbers import quantities
 from . import names
-from .conditions import Clocks, Host, Noticed, Protocol
+from .conditions import Clocks, Host, LostPart, Noticed, Protocol
 from .counters import Counters
 from .probes import Probes
 from .ranges import Amount, Capability, Count, Extent, Few, Known, Line, Rate, Seconds, Setting, Times, Watts
@@ -140,6 +140,7 @@ class Run:
     counters: hardware counters per variant, or `None`; `counters_reason` says why there are none
     phases: seconds that each phase of the capture took
     noticed: what kept the run from being whole before it began; empty as well where it was not recorded
+    lost: parts of the evidence that could not be taken, with the reason
     edited: files that are not as they were saved (see `seal`); `None` for a run without a seal
     """
 
@@ -161,6 +162,7 @@ class Run:
     counters: Counters | None = None
     counters_reason: str | None = None
     noticed: tuple[Noticed, ...] = ()
+    lost: tuple[LostPart, ...] = ()
     edited: tuple[str, ...] | None = None
 
     @property

@@ -17,10 +17,10 @@ from typing import Any
 from ..errors import TraceMalformed
 from . import unpack
 from .kineto import KINDS, OCCUPANCY_KEYS, Event, Lanes, amount, correlation, number, sort_into_lanes, whole
-from .losses import share_kept, sift, with_orphans
+from .losses import in_words, share_kept, sift, with_orphans
 from .shapes import FORWARD, Activity, ActivityKind, Forward, Integrity, Launch, Loss, Op, Trace, TraceLoss
 
-__all__ = ["FORWARD", "Activity", "ActivityKind", "Forward", "Integrity", "Launch", "Loss", "Op", "Trace", "TraceLoss", "parse", "read", "share_kept"]
+__all__ = ["FORWARD", "Activity", "ActivityKind", "Forward", "Integrity", "Launch", "Loss", "Op", "Trace", "TraceLoss", "in_words", "parse", "read", "share_kept"]
 
 
 def read(file: Path) -> Trace:

@@ -10,6 +10,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from ..saying.units import plural
 from .shapes import Forward, Loss, Trace, TraceLoss
 
 
@@ -59,3 +60,13 @@ def share_kept(trace: Trace) -> float:
     launches = [launch for forward in trace.forwards for launch in forward.launches]
     lost = sum(len(forward.unrecorded) for forward in trace.forwards)
     return 1 - lost / len(launches) if launches else 0.0
+
+
+def in_words(loss: TraceLoss) -> str:
+    """What the profiler lost, as a clause: `the profiler kept GPU records of 5 of 25 launches, …`."""
+    if loss.cause is Loss.NO_LANE:
+        return "the profiler kept no GPU record of it"
+    if loss.cause is Loss.CALLS:
+        return "the profiler kept GPU records of it, but not the calls that launched them"
+    return (f"the profiler kept GPU records of {loss.recorded} of {plural(loss.launches, 'launch', 'launches')}, "
+            f"and all of them for none of {plural(loss.forwards, 'forward')}")

@@ -10,6 +10,7 @@ import pytest
 import variants
 from reportgen.capture import assemble, neighbours, rounds, training
 from reportgen.capture.causes import Cause, Notice
+from reportgen.capture.patience import Extent
 from reportgen.capture.refusal import listening
 from reportgen.run.workload import ARTICLE
 
@@ -73,7 +74,10 @@ def test_chains_are_gathered_process_by_process():
 
 
 def test_chains_that_one_process_lacks_are_not_reported_at_all():
-    assert assemble.chains(assemble.Timed([process(), process(chains=False)])) == {"reason": "chains of forwards could not be timed"}
+    slow = {"reason": "chains of 24 forwards would take longer than 1.5 s in each process"}
+    assert assemble.chains(assemble.Timed([process(), {**process(), "chains": slow}])) == slow
+    assert assemble.chains(assemble.Timed([{**process(), "chains": slow}, process(chains=False)])) == slow  # after the first they are not tried again
+    assert assemble.chains(assemble.Timed([process(chains=False)])) == {"reason": "chains of forwards were not asked for in this run"}
 
 
 def test_without_clock_samples_the_reason_is_kept():
@@ -92,7 +96,7 @@ def test_the_launching_thread_counts_as_pinned_if_it_was_in_each_process(pinned,
     plan = rounds.Plan("cuda", ARTICLE, ("naive",), process=0, rounds=1, settle_seconds=0.1)
     notes = {"naive": {"timer": "cuda-graph", "note": None, "forwards": {"gpu_time": 20, "wall_time": 20, "host_time": 10}, "settled": True}}
     timed = assemble.Timed([{**process(), "notes": notes, "pinned": one, "input_sets": 4, "warmed": [], "threads": 1, "rounds": 1, "first_order": []} for one in pinned])
-    assert assemble.protocol(plan, timed, "spawn")["pinned"] is recorded
+    assert assemble.protocol(plan, timed, "spawn", Extent(7), {}, None)["pinned"] is recorded
 
 
 def test_training_that_failed_has_no_kernels():

@@ -7,14 +7,14 @@ import sys
 import pytest
 from fake_cuda import FakeCuda
 
-from reportgen.capture import timing
+from reportgen.capture import gpu_bench, timing
 
 
 def prepared(monkeypatch, torch: FakeCuda, sets: int | None = 4):
     """A forward made ready on the fake GPU, and its bench."""
     monkeypatch.setitem(sys.modules, "torch", torch)
     monkeypatch.setattr(timing.time, "perf_counter", torch.perf_counter)
-    bench = timing.GpuBench("cuda")
+    bench = gpu_bench.GpuBench("cuda")
     return bench, bench.prepare(torch.forward, sets)
 
 
@@ -47,7 +47,7 @@ def test_cold_forwards_rotate_their_inputs_and_hot_ones_do_not(monkeypatch):
             turns.append(turn)
         torch.forward(turn)
 
-    timing.GpuBench("cuda").prepare(call, 4)
+    gpu_bench.GpuBench("cuda").prepare(call, 4)
     assert turns == [0] * 20 + list(range(20))
 
 

@@ -27,7 +27,7 @@ ADDED = {
 SCRIPT = """
 import sys
 from pathlib import Path
-from reportgen.capture.progress import Progress
+from reportgen.saying.progress import Progress
 from reportgen.capture.session import CaptureRequest, capture
 from reportgen.run import save
 from reportgen.run.workload import Workload
@@ -134,7 +134,7 @@ def test_the_run_says_how_it_was_taken(recorded):
 ])
 def test_own_sizes_change_the_workload_of_the_device_that_is_there(tree, capture_python, workload, sizes, name):
     """Without a preset that is `small` on a CPU, though no device was named; it is told before anything is timed."""
-    code = ("import sys\nfrom reportgen.capture.progress import Progress\nfrom reportgen.capture.session import CaptureRequest, capture\n"
+    code = ("import sys\nfrom reportgen.saying.progress import Progress\nfrom reportgen.capture.session import CaptureRequest, capture\n"
             "from reportgen.run.workload import PRESETS\n"
             "if __name__ == '__main__':\n"
             f"    data, _ = capture(CaptureRequest(None, {workload}, sizes={sizes!r}, processes=1, variants=('naive',), quick=True), Progress())\n"
@@ -145,12 +145,14 @@ def test_own_sizes_change_the_workload_of_the_device_that_is_there(tree, capture
     lines = done.stderr.splitlines()
     assert lines[0] == "importing torch, looking at the device"
     assert f": workload {name}, batch " in lines[1]
-    assert any(line.startswith("timing, process 1 of 1 (about ") for line in lines) and "hardware counters" not in done.stderr
+    assert any(line.startswith("[2/3] timing, process 1 of 1") for line in lines) and any(line.startswith("[3/3] traces, ") for line in lines)
+    assert not any(" left)" in line for line in lines if "timing, process 1" in line), "nobody knows before the first calls"
+    assert "hardware counters" not in done.stderr
 
 
 def test_a_cpu_that_is_taken_by_default_says_why_there_is_no_gpu(tree, capture_python):
     """Also in the run: the cause and the sentence."""
-    code = ("import sys\nfrom reportgen.capture.progress import Progress\nfrom reportgen.capture.session import CaptureRequest, capture\n"
+    code = ("import sys\nfrom reportgen.saying.progress import Progress\nfrom reportgen.capture.session import CaptureRequest, capture\n"
             "from reportgen.run.workload import Workload\n"
             "if __name__ == '__main__':\n"
             "    data, _ = capture(CaptureRequest(None, Workload('tiny', 1, 2, 32, 16), processes=1, variants=('naive',), quick=True), Progress())\n"

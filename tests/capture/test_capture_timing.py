@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import io
-
 import pytest
 
 from reportgen.capture import inputs, rounds, timing
-from reportgen.capture.progress import Progress
 from reportgen.run.workload import ARTICLE, PRESETS, Workload
 
 
@@ -25,9 +22,9 @@ def test_forwards_per_graph(microseconds, sets, expected):
     assert timing.forwards_per_graph(microseconds * 1e-6, sets) == expected
 
 
-@pytest.mark.parametrize(("microseconds", "expected"), [(60, 20), (500, 20), (900, 11), (2580, 10), (50_000, 10)])
+@pytest.mark.parametrize(("microseconds", "expected"), [(60, 20), (500, 20), (900, 11), (2580, 10), (50_000, 2), (400_000, 1)])
 def test_a_host_block_stays_within_500_launches_and_about_10_ms_of_work(microseconds, expected):
-    """20 calls of a forward with 25 launches are 500; a slow forward gets fewer, and ten at least."""
+    """20 calls of a forward with 25 launches are 500; a slow forward gets fewer, ten at least unless they are more than 100 ms of work."""
     assert timing.calls_per_block(microseconds * 1e-6) == expected
 
 
@@ -76,38 +73,6 @@ def test_the_order_differs_by_process_and_turn_and_is_the_same_in_every_run():
     assert rounds.order(six, 2, 1) == rounds.order(six, 2, 1)
 
 
-def test_time_left_follows_the_stages_that_have_ended():
-    """Planned 7 × 3 s + 20 s; the first took 5 s, so six more take 30, and one second of it is gone."""
-    now = [0.0]
-    stream = io.StringIO()
-    progress = Progress(stream, clock=lambda: now[0])
-    progress.plan("timing", 7, 3.0)
-    progress.plan("evidence", 1, 20.0)
-    assert progress.seconds_left() == 41.0
-    progress.stage("timing", "timing, process 1 of 7")
-    now[0] = 5.0
-    progress.done()
-    progress.stage("timing", "timing, process 2 of 7")
-    now[0] = 6.0
-    assert progress.seconds_left() == 49.0
-    assert stream.getvalue() == "timing, process 1 of 7 (about 41 s left)\ntiming, process 2 of 7 (about 50 s left)\n"
-
-
-class Screen(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-def test_a_terminal_has_one_line_that_renews_itself():
-    screen = Screen()
-    progress = Progress(screen, clock=lambda: 0.0)
-    progress.plan("timing", 1, 3.0)
-    progress.stage("timing", "timing")
-    progress.at("sdpa_flash", "round 1 of 3")
-    progress.end()
-    assert screen.getvalue().split("\r")[2] == "timing: sdpa_flash, round 1 of 3 (about 3 s left)"
-    assert "\n" not in screen.getvalue()
-    assert screen.getvalue().endswith("\r")
 
 
 def test_each_variant_makes_the_first_call_of_some_process():
@@ -118,24 +83,6 @@ def test_each_variant_makes_the_first_call_of_some_process():
     assert rounds.first_order((), 3) == []
 
 
-def test_progress_without_a_terminal_has_no_estimate_before_the_plan_and_keeps_notes_on_their_lines():
-    """Before the device is known nobody knows how long it takes."""
-    stream = io.StringIO()
-    progress = Progress(stream, clock=lambda: 0.0)
-    progress.stage("survey", "importing torch")
-    progress.done()
-    progress.note("a CPU: workload small")
-    progress.plan("timing", 1, 3.0)
-    progress.stage("timing", "timing, process 1 of 1")
-    assert stream.getvalue().splitlines() == ["importing torch", "a CPU: workload small", "timing, process 1 of 1 (about 3 s left)"]
-
-
-def test_every_stage_and_step_of_the_progress_is_a_safe_point():
-    asked = []
-    progress = Progress(io.StringIO(), safe_point=lambda: asked.append(1))
-    progress.stage("timing", "timing")
-    progress.at("naive", "rounds")
-    assert len(asked) == 2
 
 
 def test_host_time_is_taken_in_many_short_blocks_with_the_variants_in_turn():

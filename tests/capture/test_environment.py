@@ -115,9 +115,16 @@ class TestGpu:
 class TestCeilings:
     def test_a_cpu_reaches_some_rate_and_says_what_was_run(self) -> None:
         measured = Ceilings(**ceilings.measure("cpu", PRESETS["small"]))
-        assert measured.copy_bytes == ceilings.CPU_COPY_BYTES and measured.matmul_size == ceilings.CPU_MATMUL
+        assert measured.copy_bytes == ceilings.CPU_COPY_BYTES and measured.matmul_size in (256, 512, 1024)
         assert 1e8 < measured.copy_bytes_per_s < 1e13
         assert 1e8 < measured.fp32_flop_per_s < 1e15
+
+    @pytest.mark.parametrize(("device", "rate", "size"), [
+        ("cpu", 3e10, 1024), ("cpu", 5e9, 512), ("cpu", 1.4e9, 256), ("cpu", 1e6, 256), ("cuda", 1e14, 8192), ("cuda", 1e13, 4096), ("cuda", 1e9, 2048)])
+    def test_a_slow_device_multiplies_a_smaller_square(self, monkeypatch: pytest.MonkeyPatch, device: str, rate: float, size: int) -> None:
+        """One multiplication of n squares takes 2n³ operations: 2.1e9 for 1024 and 1.1e12 for 8192; a CPU may take 0.1 s for it, a GPU 0.03 s."""
+        monkeypatch.setattr(ceilings, "_matmul", lambda *_, **__: rate)
+        assert ceilings._matmul_size(device, None) == size
 
     def test_the_fp32_setting_is_restored(self) -> None:
         before = torch.get_float32_matmul_precision()

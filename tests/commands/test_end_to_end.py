@@ -64,7 +64,7 @@ def test_report_ends_with_a_summary_and_a_site(checkout, reported, live):
 
 def test_progress_is_shown_while_profiling(reported):
     done, _ = reported
-    assert re.search(r"^timing, process 7 of 7", done.stderr, re.M)
+    assert re.search(r"^\[2/5\] timing, process 7 of 7 \(\d+ s gone, about \d+ s left\)$", done.stderr, re.M)
 
 
 def test_a_run_on_the_cpu_leaves_the_working_tree_as_it_was(checkout, reported):

@@ -76,7 +76,7 @@ def test_record_is_understood_in_any_word_for_yes_or_no(word, recorded):
     assert cli.parser().parse_args(["profile", "--switch", f"RECORD={word}"]).no_record is not recorded
 
 
-@pytest.mark.parametrize("variable", ["RECORD", "ACCEPT", "WAIT"])
+@pytest.mark.parametrize("variable", ["RECORD", "ACCEPT", "FORCE", "WAIT"])
 def test_a_word_that_is_neither_is_refused(variable):
     done = subprocess.run([sys.executable, "-m", "reportgen", "report", "--switch", f"{variable}=maybe record"], cwd=ROOT, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (2, f"error: {variable}=maybe record is neither yes nor no\n  what to do: give {variable}=1 or {variable}=0, or leave it out\n")

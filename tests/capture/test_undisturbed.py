@@ -7,14 +7,14 @@ import os
 
 import pytest
 
-from reportgen.capture import rounds
+from reportgen.capture.undisturbed import undisturbed
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system has no affinity")
 
 
 def test_on_a_gpu_the_launching_thread_stays_on_one_processor_and_gets_the_others_back():
     before = os.sched_getaffinity(0)
-    with rounds._undisturbed("cuda") as pinned:
+    with undisturbed("cuda") as pinned:
         assert pinned and len(os.sched_getaffinity(0)) == 1 and not gc.isenabled()
     assert os.sched_getaffinity(0) == before and gc.isenabled()
 
@@ -25,10 +25,10 @@ def test_a_system_that_refuses_the_pin_costs_the_pin_only(monkeypatch):
         raise OSError(22, "Invalid argument")
 
     monkeypatch.setattr(os, "sched_setaffinity", refuses)
-    with rounds._undisturbed("cuda") as pinned:
+    with undisturbed("cuda") as pinned:
         assert pinned is False and not gc.isenabled()
     monkeypatch.setattr(os, "sched_getaffinity", refuses)
-    with rounds._undisturbed("cuda") as pinned:
+    with undisturbed("cuda") as pinned:
         assert pinned is False
     assert gc.isenabled()
 
@@ -36,5 +36,5 @@ def test_a_system_that_refuses_the_pin_costs_the_pin_only(monkeypatch):
 def test_on_a_cpu_nothing_is_pinned():
     """torch's worker threads would share the one processor."""
     before = os.sched_getaffinity(0)
-    with rounds._undisturbed("cpu") as pinned:
+    with undisturbed("cpu") as pinned:
         assert pinned is False and os.sched_getaffinity(0) == before
