@@ -6,6 +6,7 @@ older schema versions are upgraded in memory, and what they did not record is `N
 """
 
 from .conditions import Clocks, ClockSample, Host, Look, LostPart, Noticed, Protocol, Shortened, recorded
+from .correctness import CHOICES, DEFAULT, Compared, Correctness, Cured, OwnShape, Pick, ProbeRun, Tried
 from .counters import Counters, KernelCounters
 from .model import (
     QUANTITIES,
@@ -26,6 +27,7 @@ from .read import discover, from_json, load
 from .write import save, write_trace
 
 __all__ = [
+    "CHOICES", "DEFAULT", "Compared", "Correctness", "Cured", "OwnShape", "Pick", "ProbeRun", "Tried",
     "QUANTITIES", "RUN_FILE", "SCHEMA_VERSION", "STATUSES", "Autograd", "Ceilings", "Chains", "ClockSample", "Clocks", "Counters", "DefaultBackend",
     "DeviceRecord", "Host", "KernelCounters", "Look", "LostPart", "MaskedRow", "MinimalRefusal", "Noticed", "OccupancyProbe", "ProbeLaunch", "Probes",
     "Protocol", "Run", "Shortened",

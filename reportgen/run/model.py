@@ -10,6 +10,7 @@ from typing import Annotated, Literal, get_args
 from ..numbers import quantities
 from . import names
 from .conditions import Clocks, Host, LostPart, Noticed, Protocol
+from .correctness import Compared, Correctness, OwnShape
 from .counters import Counters
 from .probes import Probes
 from .ranges import Amount, Capability, Count, Extent, Few, Known, Line, Rate, Seconds, Setting, Times, Watts
@@ -87,14 +88,16 @@ class Training:
     wall_time: seconds, likewise
     kernels: GPU kernels of one forward + backward
     peak_memory_bytes: above the inputs
+    compared: the three gradients beside FP64; `wrong`: one of them is off
     """
 
-    status: Literal["ok", "unavailable", "failed"]
+    status: Literal["ok", "wrong", "unavailable", "failed"]
     reason: str | None = None
     gpu_time: Times | None = None
     wall_time: Times | None = None
     kernels: Few | None = None
     peak_memory_bytes: Count | None = None
+    compared: tuple[Compared, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -110,6 +113,7 @@ class VariantRun:
     timer: how GPU time was taken: `cuda-graph`, `queued-events`, or `None` without a GPU
     trace_path: absolute path of the gzipped Kineto trace, or `None`
     relative_error, allowed_error: ‖out − ref‖ ÷ ‖ref‖ against FP64, and the most that is accepted
+    own_mask: the same attention with its causal mask given as a mask, forward and backward
     """
 
     id: str
@@ -127,6 +131,7 @@ class VariantRun:
     relative_error: Amount | None = None
     allowed_error: Amount | None = None
     masked_row: MaskedRow | None = None
+    own_mask: OwnShape | None = None
     training: Training | None = None
 
 
@@ -139,6 +144,7 @@ class Run:
     ceilings: `None` where they were not measured
     counters: hardware counters per variant, or `None`; `counters_reason` says why there are none
     phases: seconds that each phase of the capture took
+    correctness: public reports of wrong results, tried here (see `reportgen/probes`)
     noticed: what kept the run from being whole before it began; empty as well where it was not recorded
     lost: parts of the evidence that could not be taken, with the reason
     edited: files that are not as they were saved (see `seal`); `None` for a run without a seal
@@ -158,6 +164,7 @@ class Run:
     ceilings: Ceilings | None = None
     clocks: Clocks = Clocks()
     probes: Probes = Probes()
+    correctness: Correctness = Correctness()
     phases: Mapping[str, Seconds] = field(default_factory=dict)
     counters: Counters | None = None
     counters_reason: str | None = None
