@@ -15,6 +15,8 @@ from .patience import Extent
 
 NOT_ASKED = "not asked for in this run"
 NO_CHAINS = "chains of forwards were not asked for in this run"
+RAN = ("ok", "wrong")
+"""What gave a result, right or wrong: its times and its trace are recorded, and a wrong one is ranked nowhere."""
 COMPILE_ON_CPU = "compiling takes longer than the rest of a CPU run; ask for this variant by name to have it"
 
 
@@ -58,8 +60,8 @@ def variant_entry(variant: Variant, timed: Timed, answers: Answers, skipped: str
         "source": variant.source,
         "prediction": [list(step) for step in variant.prediction],
         "named": variant.named,
-        "samples": timed.samples(variant.id) if status == "ok" else {},
-        "timer": timer if status == "ok" else None,
+        "samples": timed.samples(variant.id) if status in RAN else {},
+        "timer": timer if status in RAN else None,
         "timer_note": timer_note,
         "trace": None,
         "peak_memory_bytes": value("memory"),

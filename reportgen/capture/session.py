@@ -106,7 +106,7 @@ class _Capture:
         }
         _refuse_if_nothing_ran(data["variants"])
         return data, {name: trace for name, entry in data["variants"].items()
-                      if entry["status"] == "ok" and (trace := self._value("trace", name))}
+                      if entry["status"] in assemble.RAN and (trace := self._value("trace", name))}
 
     def _probes(self) -> dict[str, Any]:
         """Probes by name; `traces_missing` says why a variant that ran has no trace."""
@@ -249,6 +249,6 @@ def _shortened(cut: Shortened | None) -> dict[str, Any] | None:
 
 
 def _refuse_if_nothing_ran(variants: dict[str, Any]) -> None:
-    if not any(entry["status"] == "ok" for entry in variants.values()):
+    if not any(entry["status"] in assemble.RAN for entry in variants.values()):
         reasons = "; ".join(f"{name}: {entry['reason']}" for name, entry in variants.items() if entry["status"] != "not-tried")
         raise CaptureFailed(f"no variant ran ({reasons})", cure="the former run is untouched; see the reasons above")

@@ -6,12 +6,13 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 
-from ..analysis import RunFacts, VariantFacts
+from ..analysis import RunFacts, State, VariantFacts
 from ..analysis.ranking import Ranking, rank
 from ..errors import ReportError
 from ..numbers.statistics import Estimate
 from ..questions import caveats, lead, sources
 from ..questions.model import VERDICTS, Outcome
+from ..questions.needs import share
 from ..saying.markup import alt, emphasised, label, sentence
 from ..saying.tables import Link, Table, columns, markdown
 from ..saying.units import Count, Seconds, listed
@@ -82,7 +83,8 @@ def section(facts: RunFacts, outcomes: Mapping[str, Outcome]) -> str:
 def _row(variant: VariantFacts, ranking: Ranking) -> tuple[object, ...]:
     link = Link(variant.title, f"docs/variants/{variant.id}.md")
     if not variant.ok:
-        return (link, variant.state.value, *[None] * 5)
+        wrong = variant.state is State.WRONG and variant.relative_error is not None
+        return (link, f"{variant.state.value} (relative error {share(variant.relative_error or 0.0)})" if wrong else variant.state.value, *[None] * 5)
     others = None if variant.memcpys is None else Count(variant.memcpys + (variant.memsets or 0))
     return (link, None if variant.kernels is None else Count(variant.kernels), others,
             _us(variant.gpu_time), to_first(ranking, variant), _us(variant.wall_time), _us(variant.host_time))

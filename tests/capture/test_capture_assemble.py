@@ -49,10 +49,11 @@ def test_a_variant_that_failed_in_one_process_is_out_of_all():
     assert (entry["status"], entry["reason"], entry["samples"], entry["timer"]) == ("failed", "CUDA out of memory.", {}, None)
 
 
-def test_numbers_of_a_wrong_result_are_kept_and_its_times_are_not():
+def test_times_and_numbers_of_a_wrong_result_are_recorded_beside_its_error():
     entry = assemble.variant_entry(NAIVE, assemble.Timed([process()]), right(error=0.0123), None)
     assert (entry["status"], entry["reason"]) == ("wrong", "wrong result: relative error 0.012, allowed 0.005")
-    assert (entry["relative_error"], entry["samples"]) == (0.0123, {})
+    assert (entry["relative_error"], entry["allowed_error"]) == (0.0123, 0.005)
+    assert (entry["samples"], entry["timer"]) == ({"gpu_time": [0.002], "wall_time": [0.002]}, "cuda-graph")
 
 
 def test_an_accuracy_check_that_crashed_fails_the_variant():

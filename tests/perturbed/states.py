@@ -47,15 +47,17 @@ def not_asked(run: dict[str, Any], traces: Traces, *names: str) -> None:
     not_run(run, traces, *names, reason=NOT_ASKED, status="not-tried")
 
 
-def wrong(run: dict[str, Any], traces: Traces, name: str, error: float | None) -> None:
+def wrong(run: dict[str, Any], traces: Traces, name: str, error: float | None, dropped: bool = False) -> None:
     """A variant that ran and gave a wrong result; error `None`: its output was not finite.
 
-    Its samples and its trace are dropped; training, memory, the masked row and the counters were taken all the same.
+    Its samples and its trace are recorded like any other's. dropped: they are not, as older programs did it; training,
+    memory, the masked row and the counters were taken all the same.
     """
     allowed = run["variants"][name]["allowed_error"]
     found = "the output is not finite" if error is None else f"relative error {error:.2g}"
-    entry = _without_samples(run, traces, name, "wrong", f"wrong result: {found}, allowed {allowed:.2g}")
-    entry["relative_error"] = error
+    reason = f"wrong result: {found}, allowed {allowed:.2g}"
+    entry = _without_samples(run, traces, name, "wrong", reason) if dropped else run["variants"][name]
+    entry.update(status="wrong", reason=reason, relative_error=error)
 
 
 def untimed(run: dict[str, Any], *names: str, note: str = QUEUE_RAN_DRY) -> None:

@@ -40,13 +40,13 @@ def wrong_inplace(run: dict[str, Any], traces: Traces) -> None:
 @perturbation("B1", older=True)
 def old_wrong_default(run: dict[str, Any], traces: Traces) -> None:
     """The same in the words of schema 1, where a wrong result was a failure with a reason."""
-    states.wrong(run, traces, "sdpa_cudnn", 0.3)
+    states.wrong(run, traces, "sdpa_cudnn", 0.3, dropped=True)
 
 
 @perturbation("B1", older=True)
 def old_wrong_default_not_finite(run: dict[str, Any], traces: Traces) -> None:
     """Schema 1, and the output was not finite: there is no error to show, only the reason."""
-    states.wrong(run, traces, "sdpa_cudnn", None)
+    states.wrong(run, traces, "sdpa_cudnn", None, dropped=True)
 
 
 @perturbation("B1", contrived=True)
