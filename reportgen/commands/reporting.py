@@ -19,7 +19,7 @@ from ..run.layout import Layout
 from ..run.workload import ELEMENT_BYTES, PRESETS, SIZES
 from ..saying.progress import Progress
 from ..saying.units import plural
-from . import saving, starting
+from . import saving, starting, terminal
 from .interruption import Stages, interrupted
 
 CTRL_C, TERMINATED = 1.0, 20.0
@@ -127,7 +127,7 @@ def _report(chosen: argparse.Namespace, layout: Layout, stages: Stages) -> int:
              "the site: open site/index.html, or `make serve` and http://localhost:8000/"]
     if chosen.counters == "on" and (measured or shown).counters_reason:
         where.insert(0, f"COUNTERS=on, but no hardware counters were taken: {(measured or shown).counters_reason}")
-    print("\n" + summary(shown, findings.outcomes(shown), seconds, "\n".join(where), measured))
+    print("\n" + summary(shown, findings.outcomes(shown), seconds, "\n".join(where), measured, terminal.coloured()))
     return 0
 
 

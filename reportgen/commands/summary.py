@@ -1,4 +1,4 @@
-"""What `report` says in the terminal when it has finished: plain lines, no colours."""
+"""What `report` says in the terminal when it has finished: plain lines, and a headline at the end that a terminal shows in colour."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from ..analysis import RunFacts, VariantFacts
+from ..analysis.ranking import Standing, rank
 from ..numbers.statistics import Estimate
 from ..questions import caveats, lead, sources
 from ..questions.model import VERDICTS, Outcome
@@ -15,6 +16,10 @@ from ..questions.needs import refusal
 from ..saying.units import MISSING, Seconds, plural
 
 WIDTH = 100
+RED, GREEN, YELLOW, BOLD = "1;31", "1;32", "33", "1"
+"""Colours of a terminal; the words say the same without them."""
+MINDS = 2
+"""How many caveats the headline names."""
 SHOWN = 0.1
 """Phases shorter than this, in seconds, are not worth a word."""
 PARTS = 3
@@ -25,23 +30,34 @@ ON_A_CPU = ("python", "torch", "os")
 """The software that a run on a CPU used; torch may have been built for a CUDA that no part of it touched."""
 
 
-def summary(facts: RunFacts, outcomes: Mapping[str, Outcome], seconds: Mapping[str, float], where: str, measured: RunFacts | None = None) -> str:
+def summary(facts: RunFacts, outcomes: Mapping[str, Outcome], seconds: Mapping[str, float], where: str, measured: RunFacts | None = None, coloured: bool = False) -> str:
     """The whole text.
 
     Args:
         seconds: what each step of this command took, in order
         where: how to look at the site, one line
         measured: the run that was measured just now, where `facts` are those of a recorded run that stays
+        coloured: the headline has a terminal's colours
     """
     table = _side_by_side(facts, measured) if measured else _table(facts)
-    blocks = [_headline(facts), _environment(facts), table, _caveats(measured or facts), _verdicts(outcomes), _spent(measured or facts, seconds), where]
+    blocks = [_alarms(facts), _environment(facts), table, _caveats(measured or facts), _verdicts(outcomes), _spent(measured or facts, seconds), where, _headline(facts, coloured)]
     return "\n\n".join(block for block in blocks if block)
 
 
-def _headline(facts: RunFacts) -> str:
-    """Who is fastest and by how much, and what to mind first, as plain lines."""
-    lines = [_plain(lead.alarm(facts)), _plain(lead.winner(facts)), *(f"mind: {caveat}" for caveat in caveats.travelling(facts))]
+def _alarms(facts: RunFacts) -> str:
+    """What makes the run suspect, before any number of it."""
+    lines = [_plain(lead.alarm(facts)), *(f"mind: {caveat}" for caveat in caveats.travelling(facts))]
     return "\n".join(line for text in lines if text for line in _wrapped(text, ""))
+
+
+def _headline(facts: RunFacts, coloured: bool) -> str:
+    """Who is fastest, by how much, and what to mind: the last lines, which stay in sight."""
+    minds = caveats.travelling(facts)
+    more = (f"mind: {len(minds) - MINDS} more at the top of this summary",) if len(minds) > MINDS else ()
+    texts = [(RED, _plain(lead.alarm(facts))), (GREEN if rank(facts).standing is Standing.ONE else BOLD, _plain(lead.winner(facts))),
+             *((YELLOW, text) for text in (*(f"mind: {caveat}" for caveat in minds[:MINDS]), *more))]
+    lines = [(colour, line) for colour, text in texts if text for line in _wrapped(text, "")]
+    return "\n".join(f"\x1b[{colour}m{line}\x1b[0m" if coloured else line for colour, line in lines)
 
 
 def _plain(text: str) -> str:

@@ -1,8 +1,9 @@
-"""The terminal's encoding: what it has no sign for is written in plainer ones, never an error after a good run."""
+"""What standard output can show: its colours, and its encoding, where what it has no sign for is written in plainer ones, never an error after a good run."""
 
 from __future__ import annotations
 
 import codecs
+import os
 import sys
 
 HANDLER = "reportgen-plain"
@@ -18,6 +19,11 @@ def plain(error: UnicodeError) -> tuple[str | bytes, int]:
     if all("\udc80" <= sign <= "\udcff" for sign in text):
         return bytes(ord(sign) - 0xDC00 for sign in text), error.end
     return "".join(PLAIN.get(sign, "?") for sign in text), error.end
+
+
+def coloured() -> bool:
+    """Whether standard output is a terminal that shows colours, and nobody asked for none (`NO_COLOR`)."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM", "dumb") != "dumb"
 
 
 def prepare() -> None:
