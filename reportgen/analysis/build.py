@@ -15,7 +15,7 @@ from ..numbers.statistics import Estimate
 from ..run import Run, VariantRun
 from ..run.noise import Noise, current
 from ..trace import Activity, Forward, Loss, Trace, TraceLoss, signature
-from . import counters, states
+from . import counters, disturbed, states
 from .caveats import CLOCK_AGREEMENT, clock_spread, run_caveats
 from .model import BY_GPU_CLOCK, ActivityFacts, OpFacts, RunFacts, VariantFacts
 from .patterns import bytes_model, roles
@@ -48,6 +48,10 @@ def build(run: Run) -> RunFacts:
         variants=variants,
         has_gpu_lane=context.has_gpu_lane,
         caveats=run_caveats(run, variants),
+        noticed=run.noticed,
+        lost=run.lost,
+        launches_wait=disturbed.launches_wait(run),
+        watched_by=disturbed.watched_by(run),
         counters_reason=run.counters_reason,
         counters_tool=(run.counters.tool or "Nsight Compute") if run.counters else None,
         floor=_clock_floor(run),

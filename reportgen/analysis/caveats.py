@@ -8,19 +8,22 @@ from statistics import median
 from ..numbers.statistics import MINIMUM_EFFECT
 from ..run import Run
 from ..saying.units import Count, Percent, Ratio, Seconds
-from . import counters
+from . import counters, disturbed
 from .model import Caveat, CaveatKind, VariantFacts
 from .residency import occupancy_disagrees
 from .traffic import least_time
 
 TIMER_AGREEMENT = 0.05
 CLOCK_AGREEMENT = 0.03
+BUSY_SHARE = 0.1
+"""The share of a GPU or of all processors above which somebody else is at work."""
 
 
 def run_caveats(run: Run, variants: Mapping[str, VariantFacts]) -> tuple[Caveat, ...]:
     """Most serious first; empty if nothing is to be said."""
     sources: tuple[Callable[[Run, Mapping[str, VariantFacts]], Iterator[Caveat]], ...] = (
-        _edited, _neighbours, _throttling, _clock_spread, _lost_records, _above_wall, _beyond_ceilings, _timer_notes, _timers, _differing, _uncounted, _occupancy)
+        _edited, _neighbours, _busy, _disturbed, _throttling, _clock_spread, _lost_records, _lost_parts, _above_wall, _beyond_ceilings, _timer_notes, _timers, _differing, _uncounted, _occupancy,
+        _noticed)
     return tuple(caveat for source in sources for caveat in source(run, variants))
 
 
@@ -32,6 +35,39 @@ def _edited(run: Run, variants: Mapping[str, VariantFacts]) -> Iterator[Caveat]:
 def _neighbours(run: Run, variants: Mapping[str, VariantFacts]) -> Iterator[Caveat]:
     if run.clocks.other_processes:
         yield Caveat(CaveatKind.NEIGHBOURS, {"others": run.clocks.other_processes})
+
+
+def _busy(run: Run, variants: Mapping[str, VariantFacts]) -> Iterator[Caveat]:
+    """A GPU that computed for somebody whom nobody names, and processors that others used."""
+    busy = max((look.gpu_busy_percent or 0.0 for look in run.clocks.looks), default=0.0)
+    if busy > 100 * BUSY_SHARE and not run.clocks.other_processes:
+        yield Caveat(CaveatKind.GPU_BUSY, {"busy": Percent(round(busy))})
+    share = others_cpu_share(run)
+    if share > BUSY_SHARE:
+        yield Caveat(CaveatKind.BUSY_CPU if run.device.kind == "cpu" else CaveatKind.BUSY_HOST, {"share": Percent(round(100 * share))})
+
+
+def others_cpu_share(run: Run) -> float:
+    """The largest share of the processors that others took while a timing process ran; 0 where nobody tells."""
+    return max((look.others_cpu_share or 0.0 for look in run.clocks.looks), default=0.0)
+
+
+def _disturbed(run: Run, variants: Mapping[str, VariantFacts]) -> Iterator[Caveat]:
+    watching, waiting = disturbed.watched_by(run), disturbed.launches_wait(run)
+    if watching is not None:
+        yield Caveat(CaveatKind.WATCHED, {"names": watching})
+    if waiting:
+        yield Caveat(CaveatKind.LAUNCHES_WAIT, {"names": waiting})
+
+
+def _noticed(run: Run, variants: Mapping[str, VariantFacts]) -> Iterator[Caveat]:
+    """What the capture noticed before it began, where no caveat of its own says it."""
+    own = {disturbed.WATCHED} | ({disturbed.BUSY} if others_cpu_share(run) > BUSY_SHARE else set())
+    own |= {"blocking"} if disturbed.launches_wait(run) else set()
+    own |= {"neighbours"} if run.clocks.other_processes else set()
+    for notice in run.noticed:
+        if notice.cause not in own and notice.said:
+            yield Caveat(CaveatKind.NOTICED, {"said": notice.said.rstrip(".")})
 
 
 def _throttling(run: Run, variants: Mapping[str, VariantFacts]) -> Iterator[Caveat]:
@@ -87,10 +123,20 @@ def _lost_records(run: Run, variants: Mapping[str, VariantFacts]) -> Iterator[Ca
             yield Caveat(CaveatKind.MEMSETS_LOST, {"title": variant.title})
 
 
+def _lost_parts(run: Run, variants: Mapping[str, VariantFacts]) -> Iterator[Caveat]:
+    """Parts that a child took with it when it died; those of several variants that share a reason together. GPU records are told above."""
+    parts: dict[tuple[str, str], list[str]] = {}
+    for part in run.lost:
+        if part.what != "records":
+            parts.setdefault((part.words, part.reason.rstrip(".")), []).extend([_title(variants, part.variant)] if part.variant else [])
+    for (words, reason), titles in parts.items():
+        yield Caveat(CaveatKind.PART_LOST, {"part": words, "titles": tuple(titles), "reason": reason})
+
+
 def _above_wall(run: Run, variants: Mapping[str, VariantFacts]) -> Iterator[Caveat]:
     """GPU time is a part of the wall time of the same work, so it cannot be longer."""
     for variant in variants.values():
-        if variant.gpu_time and variant.wall_time and above_wall(variant):
+        if variant.ok and variant.gpu_time and variant.wall_time and above_wall(variant):
             yield Caveat(CaveatKind.ABOVE_WALL, {"title": variant.title, "gpu": Seconds(variant.gpu_time.median), "wall": Seconds(variant.wall_time.median)})
 
 
@@ -120,7 +166,7 @@ def _timer_notes(run: Run, variants: Mapping[str, VariantFacts]) -> Iterator[Cav
 
 def _timers(run: Run, variants: Mapping[str, VariantFacts]) -> Iterator[Caveat]:
     for variant in variants.values():
-        if variant.gpu_time and variant.trace_gpu_time:
+        if variant.ok and variant.gpu_time and variant.trace_gpu_time:
             ratio = variant.trace_gpu_time / variant.gpu_time.median
             if abs(ratio - 1) > TIMER_AGREEMENT:
                 yield Caveat(CaveatKind.TIMERS_DISAGREE, {"title": variant.title, "traced": Seconds(variant.trace_gpu_time), "ratio": Ratio(ratio), "timed": Seconds(variant.gpu_time.median)})

@@ -12,7 +12,7 @@ from variants import SIX
 from ..hardware.kernel_names import KernelName
 from ..hardware.occupancy import Difference, Occupancy
 from ..numbers.statistics import Comparison, Estimate, compare
-from ..run import Ceilings, Clocks, DeviceRecord, Host, MaskedRow, Probes, Protocol, Training
+from ..run import Ceilings, Clocks, DeviceRecord, Host, LostPart, MaskedRow, Noticed, Probes, Protocol, Training
 from ..run.workload import Workload
 from ..trace import Integrity, TraceLoss
 from .states import Lost, State
@@ -190,9 +190,15 @@ class CaveatKind(Enum):
 
     EDITED = "the record was changed after it was saved"
     NEIGHBOURS = "others used the GPU"
+    GPU_BUSY = "the GPU was at work before the run began"
+    BUSY_CPU = "others used the processors of a run on the CPU"
+    BUSY_HOST = "others used the processors beside the GPU"
+    WATCHED = "a tool watched the run"
+    LAUNCHES_WAIT = "every launch waited for the GPU"
     THROTTLED = "the clocks were held back"
     CLOCKS_APART = "the clock differed between variants"
     RECORDS_LOST = "GPU records of a variant are lost"
+    PART_LOST = "a part of the evidence could not be taken"
     FORWARDS_LOST = "GPU records of some forwards are lost"
     MEMSETS_LOST = "memsets left no record"
     ABOVE_WALL = "GPU time is above wall time"
@@ -203,9 +209,10 @@ class CaveatKind(Enum):
     OPS_DIFFER = "forwards dispatched different ops"
     UNCOUNTED = "counters of a variant are left out"
     OCCUPANCY_CONTRADICTED = "a tool contradicts the arithmetic"
+    NOTICED = "what limited the run from its begin"
 
 
-TRAVELLING = (CaveatKind.EDITED, CaveatKind.NEIGHBOURS, CaveatKind.THROTTLED, CaveatKind.CLOCKS_APART, CaveatKind.ABOVE_WALL, CaveatKind.TIMER_NOTE, CaveatKind.TIMERS_DISAGREE,
+TRAVELLING = (CaveatKind.EDITED, CaveatKind.NEIGHBOURS, CaveatKind.GPU_BUSY, CaveatKind.BUSY_CPU, CaveatKind.WATCHED, CaveatKind.LAUNCHES_WAIT, CaveatKind.THROTTLED, CaveatKind.CLOCKS_APART, CaveatKind.ABOVE_WALL, CaveatKind.TIMER_NOTE, CaveatKind.TIMERS_DISAGREE,
               CaveatKind.BEYOND_CEILINGS)
 """Kinds that make times of the run suspect, whichever page shows them."""
 
@@ -230,6 +237,8 @@ class RunFacts:
         and `quantity a/b` (ids in alphabetical order) → the largest shift of the two variants' ratio
     older: the run was recorded by an older version; only then may something be said to be recorded before it was measured
     counters_tool: what took the hardware counters, or `None` where there are none; `counters_reason` says why
+    noticed, lost: see `run.Run`
+    launches_wait, watched_by: what was in the run's processes beside it (see `disturbed`)
     """
 
     slot: str
@@ -250,6 +259,10 @@ class RunFacts:
     counters_reason: str | None = None
     counters_tool: str | None = None
     older: bool = False
+    noticed: tuple[Noticed, ...] = ()
+    lost: tuple[LostPart, ...] = ()
+    launches_wait: tuple[str, ...] = ()
+    watched_by: tuple[str, ...] | None = None
     floor: float = 0.0
     floors: Mapping[str, float] = field(default_factory=dict)
     extras: Mapping[str, Any] = field(default_factory=dict)
@@ -258,6 +271,11 @@ class RunFacts:
     def quick(self) -> bool:
         """Taken with `--quick`, which leaves things out; such a run is always labelled."""
         return (self.label or "").split("-")[-1] == "quick"
+
+    @property
+    def host_told(self) -> bool:
+        """Host time is what a call costs: no launch waited for the GPU, and no tool watched."""
+        return not self.launches_wait and self.watched_by is None
 
     def ok(self, *names: str) -> bool:
         """True if every named variant is there and ran."""

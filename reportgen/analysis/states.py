@@ -73,7 +73,8 @@ def _lost(run: Run, variant: VariantRun, loss: TraceLoss | None) -> tuple[Lost, 
     if missing and variant.trace_path is None:
         found.append(Lost("trace", missing.rstrip(".")))
     if loss is not None:
-        found.append(Lost("GPU records", trace_words(loss)))
+        said = next((part.reason for part in run.lost if part.what == "records" and part.variant == variant.id), None)
+        found.append(Lost("GPU records", said or trace_words(loss)))
     if run.device.kind != "cpu" and "gpu_time" not in variant.samples and variant.timer_note:
         found.append(Lost("GPU time", variant.timer_note.rstrip(".")))
     return tuple(found)

@@ -7,6 +7,7 @@ from typing import Any
 
 from .. import trace as trace_room
 from ..errors import TraceMalformed
+from ..run import PARTS
 from ..trace import Loss, Trace, TraceLoss
 from . import cupti, evidence, operands, processes
 from .evidence import Answer, Task
@@ -14,7 +15,7 @@ from .faults import Cause, ChildFailed
 from .journal import Journal
 
 COMPILE_PATIENCE = 300.0
-REPORTED = ("ceilings", "probes", "memory", "masked_row", "training_kernels")
+REPORTED = tuple(part for part in PARTS if part != "records")
 """Tasks whose value has no other place for the reason why it is missing."""
 
 
@@ -38,7 +39,7 @@ class EvidenceStage:
             self._retake([name for task, name in tasks if task == "trace" and name and self.answers[task, name]["value"]])
         for (task, name), answer in self.answers.items():
             if task in REPORTED and answer["status"] != "ok":
-                self.journal.lose(evidence.WORDS[task], (answer["reason"] or "unknown").rstrip("."), name)
+                self.journal.lose(task, (answer["reason"] or "unknown").rstrip("."), name)
         return self.answers
 
     def _work(self, tasks: list[Task], answered: Any) -> None:
@@ -95,7 +96,7 @@ class EvidenceStage:
     def _lose(self, name: str, loss: TraceLoss) -> None:
         said = tuple(dict.fromkeys([*self.answers["trace", name]["said"], *self.answers.get(("profiler", None), {}).get("said", ())]))
         words = f"{trace_room.in_words(loss)}{', also when its trace was taken again' if name in self.retaken else ''}"
-        self.journal.lose("GPU records", f"{words}{'; it said: ' + ' / '.join(said) if said else ''}", name)
+        self.journal.lose("records", f"{words}{'; it said: ' + ' / '.join(said) if said else ''}", name)
         if loss.cause is Loss.NO_LANE and len(self.retaken) == 1 and name in self.retaken:
             self.journal.progress.note(f"  what to do: {cupti.cures(said)}; then record again")
 

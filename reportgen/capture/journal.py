@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from ..run import PARTS
 from ..saying.progress import Progress
 
 
@@ -30,7 +31,7 @@ class Journal:
         self.phases[phase] = self.phases.get(phase, 0.0) + seconds
 
     def lose(self, what: str, reason: str, variant: str | None = None) -> None:
-        """A part of the evidence that should be there could not be taken: it is recorded, and said at once."""
+        """A part of the evidence that should be there could not be taken: it is recorded, and said at once. what: a key of `run.PARTS`."""
         self.lost.append({"what": what, "variant": variant, "reason": reason})
         of = f" of {variant}" if variant else ""
-        self.progress.note(f"warning: {what}{of} could not be taken: {reason}")
+        self.progress.note(f"warning: {PARTS[what]}{of} could not be taken: {reason}")

@@ -20,14 +20,14 @@ from pathlib import Path
 from typing import Any
 
 from ..company import disk
+from ..run import disturbance
 from . import counters, libraries, nvml
 from .limits import available_processors
 from .neighbours import Processors
 from .neighbours import load as processor_load
-from .switches import tools, value
+from .switches import value
 
 VISIBLE = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", "NVIDIA_VISIBLE_DEVICES")
-BLOCKING = ("CUDA_LAUNCH_BLOCKING", "HIP_LAUNCH_BLOCKING", "AMD_SERIALIZE_KERNEL")
 VENDORS = {"0x10de": "nvidia", "0x1002": "amd"}
 DISPLAY, ACCELERATOR = "0x03", "0x12"
 SYS_ADMIN, PERFMON = 21, 38
@@ -148,7 +148,7 @@ def look(wanted: str | None = None, *, import_torch: Callable[[], Any] | None = 
         python=(sys.version_info[0], sys.version_info[1]), system=platform.system(), torch=torch, driver=driver, device=device,
         visible={name: given[name] for name in VISIBLE if name in given}, slurm="SLURM_JOB_ID" in given, container=libraries.in_container(root),
         privileged=_privileged(root), counter_tool=next(iter(counters.find()), None) if device is not None else None, traces=traces,
-        tools=tuple(tools(given)), blocking=tuple(f"{name}={value(given[name])}" for name in BLOCKING if given.get(name, "0") not in ("", "0")),
+        tools=disturbance.tools(given), blocking=tuple(f"{name}={value(given[name])}" for name in disturbance.blocking(given)),
         pinnable=_pinnable(), processors=available_processors(), load=processor_load(), busy_share=processors.others(),
         places=tuple(_place(name, folder) for name, folder in places))
 

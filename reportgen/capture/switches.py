@@ -26,6 +26,8 @@ WATCHED_PREFIXES = ("TORCH_CUDNN_", "TORCH_BLAS_", "TORCH_LINALG_", "PYTORCH_", 
                     "MKL_", "ONEDNN_", "DNNL_", "OPENBLAS_", "VECLIB_", "ASAN_", "TSAN_", "UBSAN_")  # fmt: skip
 NO_SWITCH = re.compile(r"(?:_VERSION|_HOME|_BUILD_\w+|_NUMBER|_DIR|_LIB_PATH|_ROOT|_CACHE|_SHA|_COMMIT|_URL|_TOKEN|_KEY)$|^TORCHINDUCTOR_CACHE|^PYTORCH_TEST")
 """What containers say about themselves, and where caches lie."""
+_SWITCH = re.compile(r"(?:_VERSION|_HOME|_BUILD_\w+|_NUMBER|_DIR|_LIB_PATH|_ROOT|_CACHE|_SHA|_COMMIT|_URL|_TOKEN|_KEY)$|^TORCHINDUCTOR_CACHE|^PYTORCH_TEST")
+"""What containers say about themselves, and where caches lie."""
 TOOLS = re.compile(r"^(?:CUDA_INJECTION64_PATH|NVTX_INJECTION64_PATH|COMPUTE_SANITIZER_\w+|NV_SANITIZER_\w+|NV_COMPUTE_PROFILER_\w+|NV_NSIGHT_\w+|NSYS_\w+|QUADD_\w+|HSA_TOOLS_\w+"
                    r"|ROCP_\w+|ROCPROFILER_\w+|[ATU]B?SAN_\w+)$")
 """Variables that a profiler, a tracer or a sanitizer leaves in the processes that it watches."""
@@ -76,13 +78,6 @@ def value(text: str) -> str:
     parts = [part for part in re.split(r"[:\s]+", text) if part] if "/" in text or "\\" in text else [text]
     names = [re.split(r"[/\\]", part.rstrip("/\\"))[-1] for part in parts]
     return " ".join(names) if all(_SWITCH.fullmatch(name) for name in names) else "set"
-
-
-def tools(given: Mapping[str, str]) -> list[str]:
-    """Which of the variables say that a profiler, a tracer or a sanitizer watches this process."""
-    preloaded = given.get("LD_PRELOAD", "")
-    found = [name for name in sorted(given) if TOOLS.fullmatch(name) and given[name] != ""]
-    return [*found, *(["LD_PRELOAD"] if re.search(r"sanitizer|asan|tsan|nsys|vtune|injection|heaptrack|jemalloc_prof", preloaded) else [])]
 
 
 def _enabled_backends() -> list[str]:

@@ -27,6 +27,7 @@ def to_json(facts: RunFacts, outcomes: Mapping[str, Outcome]) -> dict[str, Any]:
     return {
         "schema_version": SCHEMA_VERSION,
         "slot": facts.slot,
+        "older": facts.older,
         "label": facts.label,
         "device": asdict(facts.device),
         "software": dict(facts.software),
@@ -38,6 +39,9 @@ def to_json(facts: RunFacts, outcomes: Mapping[str, Outcome]) -> dict[str, Any]:
         **_needs(facts),
         "quantities": {name: {"label": quantity.label, "unit": quantity.unit, "origin": quantity.origin, "decides": list(quantity.decides), "has_floor": quantity.has_floor}
                        for name, quantity in quantities.QUANTITIES.items()},
+        "noticed": [asdict(notice) for notice in facts.noticed],
+        "lost": [asdict(part) for part in facts.lost],
+        "host_time": {"launches_wait": list(facts.launches_wait), "watched_by": None if facts.watched_by is None else list(facts.watched_by)},
         "caveats": list(caveats.all_said(facts)),
         "variants": {name: _variant(facts, variant) for name, variant in facts.variants.items()},
         "claims": {claim: {"verdict": outcome.verdict, "case": outcome.case, "headline": outcome.headline,

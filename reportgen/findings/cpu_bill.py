@@ -258,7 +258,7 @@ FINDING = Finding(
     question="A fused backend is one kernel on the GPU. What does it cost the CPU to ask for it?",
     questions=(
         claim("cudnn-cpu-cost", "cuDNN costs the most CPU time of the three fused backends.", cost_rule, COST_CASES, needs=(compared("host_time", *reversed(FUSED)),)),
-        claim("fewer-ops-not-less-cpu", "Fewer ATen ops do not mean less CPU work.", fewer_rule, FEWER_CASES),
+        claim("fewer-ops-not-less-cpu", "Fewer ATen ops do not mean less CPU work.", fewer_rule, FEWER_CASES, needs=(needs.host(),)),
     ),
     evidence=evidence,
 )

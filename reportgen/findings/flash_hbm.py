@@ -112,7 +112,7 @@ HBM_CASES: dict[str, Case] = {
 def hbm_rule(facts: RunFacts) -> Decision:
     ceilings = facts.ceilings
     if ceilings is None or not (ceilings.copy_bytes_per_s and ceilings.matmul_flop_per_s and ceilings.fp32_flop_per_s):
-        return decide("no-ceilings")
+        return needs.no_ceilings(facts)
     inplace, math = (bounds(facts.variants[name], ceilings) for name in ("naive_inplace", "sdpa_math"))
     args = {**_share_args(facts, "inplace", inplace), **_share_args(facts, "math", math), **_matmuls(inplace),
             "line": Percent(100 * ENOUGH), "near": Count(round(100 * NEAR)),
@@ -255,7 +255,7 @@ def never_rule(facts: RunFacts) -> Decision:
     if variant.peak_memory_bytes is None:
         if facts.device.kind == "cpu":
             return decide("no-peak-memory")
-        return needs.older(facts, "the peak memory of SDPA flash")
+        return needs.older(facts, "the peak memory of SDPA flash", "sdpa_flash", part="memory")
     args = {"peak": Bytes(variant.peak_memory_bytes), "scores": Bytes(scores), "operands": Bytes(facts.workload.operand_bytes),
             "software": software(facts, "torch"), "other_workload": other_workload(facts)}
     if variant.peak_memory_bytes >= scores:

@@ -62,7 +62,7 @@ def ops_rule(facts: RunFacts) -> Decision:
 def _cheaper_call(facts: RunFacts) -> bool:
     """Whether there is a GPU that could wait, and a call costs the CPU less in place."""
     found = facts.compare("host_time", "naive_inplace", "naive")
-    return facts.device.kind != "cpu" and found is not None and found.winner == "first"
+    return facts.device.kind != "cpu" and facts.host_told and found is not None and found.winner == "first"
 
 
 AUTOGRAD_CASES: dict[str, Case] = {
@@ -152,7 +152,7 @@ SAME_PEAK = 0.01
 def memory_rule(facts: RunFacts) -> Decision:
     naive, inplace = (facts.variants[name].peak_memory_bytes for name in BOTH)
     if naive is None or inplace is None:
-        return decide("not-counted") if facts.device.kind == "cpu" else needs.older(facts, "peak memory")
+        return decide("not-counted") if facts.device.kind == "cpu" else needs.older(facts, "peak memory", "naive", "naive_inplace", part="memory")
     score, output = facts.workload.score_bytes, facts.workload.operand_bytes // 4
     # two score matrices alone must not fit as well, or the output's share could not be told
     last_matmul = abs(naive - 2 * score - output) <= SAME_PEAK * naive < abs(naive - 2 * score)

@@ -59,7 +59,7 @@ SAFE_CASES: dict[str, Case] = {
 def safe_rule(facts: RunFacts) -> Decision:
     math = facts.variants["sdpa_math"]
     if math.masked_row is None:
-        return needs.older(facts, "a fully masked row")
+        return needs.older(facts, "a fully masked row", math.id, part="masked_row")
     outcome = math.masked_row.outcome
     disagree = _disagree(facts)
     args: dict[str, object] = {"software": software(facts, "torch"), "row": MASKED_ROW[outcome], "others": _others(facts), "other_workload": other_workload(facts),

@@ -33,7 +33,7 @@ def render(site: Site, facts: RunFacts) -> str:
                 kernel_counts=summaries.kernel_counts(facts), counts_missing=summaries.counts_missing(facts), slowdown=summaries.slowdown(facts), cpu_bill=summaries.cpu_bill(facts),
                 occupancy=summaries.occupancy_steps(facts), occupancy_missing=summaries.occupancy_missing(facts), numbers=summaries.numbers(facts),
                 training=summaries.training(facts), board=board.board(site, facts, at), tally=board.tally(site, facts), integrity=integrity(facts),
-                ceilings=ceilings(facts), clocks=clocks(facts), phases=phases(facts), noise=noise.table(facts, facts.extras.get("noise")), downloads=downloads(facts),
+                ceilings=ceilings(facts), ceilings_missing=ceilings_missing(facts), company=company(facts), clocks=clocks(facts), phases=phases(facts), noise=noise.table(facts, facts.extras.get("noise")), downloads=downloads(facts),
                 protocol=protocol(facts), repetitions=repetitions(facts))
 
 
@@ -109,6 +109,28 @@ def ceilings(facts: RunFacts) -> Table | None:
             (f"Matmul in {facts.workload.dtype}", size, FlopPerSecond(c.matmul_flop_per_s) if c.matmul_flop_per_s else None),
             ("Matmul in float32, TF32 off", size, FlopPerSecond(c.fp32_flop_per_s) if c.fp32_flop_per_s else None))
     return Table(columns("Ceiling", "Work", "#Reached"), rows)
+
+
+def ceilings_missing(facts: RunFacts) -> str:
+    """Why there are no ceilings, where a reason was recorded."""
+    lost = next((part.reason.rstrip(".") for part in facts.lost if part.what == "ceilings"), None)
+    return f"No ceilings were measured in this run: {lost}." if lost else "No ceilings were measured in this run."
+
+
+def company(facts: RunFacts) -> Table | None:
+    """Who else was at work, a row per look, without what nobody told; `None` where nobody looked."""
+    looks = facts.clocks.looks
+    shown: list[tuple[str, list[object]]] = [
+        ("#Other processes on the GPU", [_count(look.processes) for look in looks]),
+        ("#With graphics", [_count(look.graphics_processes) for look in looks]),
+        ("#GPU at work", [None if look.gpu_busy_percent is None else Percent(look.gpu_busy_percent) for look in looks]),
+        ("#GPU memory in use", [None if look.gpu_memory_used_bytes is None else Bytes(look.gpu_memory_used_bytes) for look in looks]),
+        ("#Load", [None if look.load is None else f"{look.load:.2f}" for look in looks]),
+        ("#Processors taken by others", [None if look.others_cpu_share is None else Percent(round(100 * look.others_cpu_share, 1)) for look in looks])]
+    told = [(title, values) for title, values in shown if any(value is not None for value in values)]
+    if not told:
+        return None
+    return Table(columns("When", *(title for title, _ in told)), tuple((look.when, *(values[place] for _, values in told)) for place, look in enumerate(looks)))
 
 
 def clocks(facts: RunFacts) -> Table | None:

@@ -40,13 +40,34 @@ def _records_lost(a: _Args) -> str:
     return f"Nothing that {listed(a['titles'])} {'does' if len(a['titles']) == 1 else 'do'} on the GPU is counted here: {a['reason']}. Record the run again."
 
 
+def _watched(a: _Args) -> str:
+    names = f" ({listed(a['names'])})" if a["names"] else ""
+    return f"A profiler or a sanitizer watched this run{names}, so every time here is its as well, and nothing is concluded from host time."
+
+
+def _launches_wait(a: _Args) -> str:
+    return (f"{listed(a['names'])} made every launch wait for the GPU, so host times here have the GPU's in them, and nothing is concluded from them; "
+            "wall times are longer as well.")
+
+
+def _part_lost(a: _Args) -> str:
+    part = f"{a['part'][:1].upper()}{a['part'][1:]}"
+    return f"{part}{' of ' + listed(a['titles']) if a['titles'] else ''} could not be taken: {a['reason']}."
+
+
 _SENTENCES: Mapping[CaveatKind, Callable[[_Args], str]] = {
     CaveatKind.EDITED: lambda a: (f"{listed(a['files'])} of this run {'is' if len(a['files']) == 1 else 'are'} not as recorded: the seal does not fit, "
                                   "so a number here may have been typed and not measured."),
     CaveatKind.NEIGHBOURS: lambda a: f"{plural(a['others'], 'other compute process', 'other compute processes')} used this GPU during the run, so every time here is suspect.",
+    CaveatKind.GPU_BUSY: lambda a: f"The GPU was computing {a['busy']} of the time before this run began, and nobody says for whom, so every time here is suspect.",
+    CaveatKind.BUSY_CPU: lambda a: f"Other processes took up to {a['share']} of the processors while this run was timed, so every time here is suspect.",
+    CaveatKind.BUSY_HOST: lambda a: f"Other processes took up to {a['share']} of the processors while this run was timed, so host times are longer and unsteady.",
+    CaveatKind.WATCHED: _watched,
+    CaveatKind.LAUNCHES_WAIT: _launches_wait,
     CaveatKind.THROTTLED: _throttled,
     CaveatKind.CLOCKS_APART: _clocks_apart,
     CaveatKind.RECORDS_LOST: _records_lost,
+    CaveatKind.PART_LOST: _part_lost,
     CaveatKind.FORWARDS_LOST: lambda a: (f"{a['title']}: the profiler lost GPU records of {plural(a['forwards'], 'recorded forward')}, "
                                          f"which {'was' if a['forwards'] == 1 else 'were'} left out."),
     CaveatKind.MEMSETS_LOST: lambda a: f"{a['title']}: its memset calls left no GPU record, so memsets are not counted and their time is missing.",
@@ -62,4 +83,5 @@ _SENTENCES: Mapping[CaveatKind, Callable[[_Args], str]] = {
     CaveatKind.UNCOUNTED: lambda a: f"{a['title']}: its hardware counters are left out, because {a['reason']}.",
     CaveatKind.OCCUPANCY_CONTRADICTED: lambda a: (f"The occupancy of `{a['kernel']}` works out at {a['here']} from its launch here, and at {a['there']} in Nsight Compute ({listed(a['titles'])}): "
                                                   "trust Nsight Compute, and mistrust the arithmetic here for this kernel."),
+    CaveatKind.NOTICED: lambda a: f"Noticed before it began: {a['said']}.",
 }

@@ -112,16 +112,16 @@ def wall(facts: RunFacts) -> str:
     cost = f"called back to back from Python it takes {_time(facts, best, 'wall_time')} of wall time per forward"
     if place.faster:
         first = in_loop.order[0]
-        return f"The order changes when Python does the launching: {cost}, and {facts.variants[first].title} takes {_time(facts, first, 'wall_time')}.{_pace(facts.variants[best])}"
+        return f"The order changes when Python does the launching: {cost}, and {facts.variants[first].title} takes {_time(facts, first, 'wall_time')}.{_pace(facts, facts.variants[best])}"
     if place.ties:
         return f"When Python does the launching it cannot be told apart from {titles_said(facts, place.ties)}: {cost}."
     return f"It stays in front when Python does the launching: {cost}."
 
 
-def _pace(variant: VariantFacts) -> str:
+def _pace(facts: RunFacts, variant: VariantFacts) -> str:
     """That the CPU sets the pace, where a call costs it more than the GPU works."""
     host, gpu = variant.host_time, variant.gpu_time
-    if host is None or gpu is None or host.median <= gpu.median:
+    if not facts.host_told or host is None or gpu is None or host.median <= gpu.median:
         return ""
     return f" A call keeps the CPU {Seconds(host.median)}, longer than the GPU works, so the CPU sets that pace."
 
@@ -129,7 +129,7 @@ def _pace(variant: VariantFacts) -> str:
 def cpu_cost(facts: RunFacts) -> str:
     """Host time of the fused backends, cheapest first; those told apart by no pair share one sentence."""
     ranking = rank(facts, "host_time", FUSED)
-    if len(ranking.order) < 2 or ranking.processes < PROCESSES or facts.device.kind == "cpu":
+    if not facts.host_told or len(ranking.order) < 2 or ranking.processes < PROCESSES or facts.device.kind == "cpu":
         return ""
     ties = [(a, b) for a, b in combinations(ranking.order, 2) if ranking.pair(a, b).winner is None]
     medians = [facts.variants[name].times["host_time"].median for name in ranking.order]
@@ -145,7 +145,7 @@ def cpu_cost(facts: RunFacts) -> str:
 
 def first_call(facts: RunFacts) -> str:
     """The dearest first call of a fused backend, where it is far above the steady state in every process."""
-    known = [v for name in FUSED if facts.ok(name) and (v := facts.variants[name]).first_call and v.host_time]
+    known = [v for name in FUSED if facts.host_told and facts.ok(name) and (v := facts.variants[name]).first_call and v.host_time]
     worst = max(known, key=lambda v: v.times["first_call"].low, default=None)
     if worst is None or worst.first_call is None or worst.host_time is None or worst.first_call.low < DEAR_FIRST_CALL * worst.host_time.median:
         return ""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from ..analysis import RunFacts, State, VariantFacts, published
+from ..analysis.disturbed import HOST_QUANTITIES
 from ..numbers.quantities import QUANTITIES
 from ..numbers.statistics import PROCESSES
 from ..saying.units import Count, Percent, listed, plural
@@ -72,12 +73,31 @@ def bfloat16() -> Need:
 
 def ceilings() -> Need:
     """Copies and matmuls of this run, so that an activity can be called bound by either."""
-    return Need("measured ceilings", lambda facts: None if facts.ceilings and facts.ceilings.copy_bytes_per_s and facts.ceilings.matmul_flop_per_s else decide("no-ceilings"))
+    return Need("measured ceilings", lambda facts: None if facts.ceilings and facts.ceilings.copy_bytes_per_s and facts.ceilings.matmul_flop_per_s else no_ceilings(facts))
 
 
-def older(facts: RunFacts, what: str, *names: str) -> Decision:
-    """The gate for evidence that the run lacks: it lost it for one of `names`, is older than the measurement, or did not take it."""
-    lost = _first(facts, names, _lost_trace)
+def host() -> Need:
+    """Host time is what a call costs: no launch waited for the GPU, and nothing watched the run."""
+    return Need("undisturbed host time", lambda facts: _disturbed(facts, "host_time"))
+
+
+def no_ceilings(facts: RunFacts) -> Decision:
+    """The gate of a run without ceilings, with the reason where one was recorded."""
+    return lost_part(facts, "ceilings") or decide("no-ceilings")
+
+
+def lost_part(facts: RunFacts, part: str, *names: str) -> Decision | None:
+    """The gate for a part of the evidence that could not be taken. part: a key of `run.PARTS`; names: whose it is."""
+    lost = next((one for one in facts.lost if one.what == part and (one.variant is None or one.variant in names)), None)
+    if lost is None:
+        return None
+    of = f" of {facts.variants[lost.variant].title}" if lost.variant in facts.variants else ""
+    return decide("lost-part", part=f"{'the ' if not lost.words.startswith('a ') else ''}{lost.words}{of}", reason=lost.reason.rstrip("."))
+
+
+def older(facts: RunFacts, what: str, *names: str, part: str | None = None) -> Decision:
+    """The gate for evidence that the run lacks: it lost it for one of `names`, is older than the measurement, or did not take it. part: a key of `run.PARTS`."""
+    lost = lost_part(facts, part, *names) if part else _first(facts, names, _lost_trace)
     if lost:
         return lost
     if facts.older:
@@ -127,7 +147,17 @@ def _no_ops(facts: RunFacts, name: str) -> Decision | None:
     return _lost_trace(facts, name) or older(facts, OPS_LIST)
 
 
+def _disturbed(facts: RunFacts, quantity: str) -> Decision | None:
+    if facts.launches_wait:
+        return decide("launches-wait", names=listed(facts.launches_wait), quantity=QUANTITIES[quantity].label)
+    if facts.watched_by is not None:
+        return decide("watched", names=f" ({listed(facts.watched_by)})" if facts.watched_by else "", quantity=QUANTITIES[quantity].label)
+    return None
+
+
 def _not_timed(facts: RunFacts, variant: VariantFacts, quantity: str) -> Decision | None:
+    if quantity in HOST_QUANTITIES and (found := _disturbed(facts, quantity)):
+        return found
     if variant.time(quantity):
         return None
     if quantity in ("gpu_time", "gpu_time_cold"):

@@ -41,7 +41,7 @@ BEST_ANSWERS: dict[str, Case] = {
 def best_rule(facts: RunFacts) -> Decision:
     floor, ceilings = best(facts), facts.ceilings
     if floor is None or ceilings is None:
-        return decide("no-ceilings")
+        return needs.no_ceilings(facts)
     timed = [(v, seconds) for v in readable(facts) if (seconds := time(v))]
     if not timed:
         return decide("no-times")
@@ -85,7 +85,7 @@ FUSED_ANSWERS: dict[str, Case] = {
 
 def fused_rule(facts: RunFacts) -> Decision:
     if best(facts) is None:
-        return decide("no-ceilings")
+        return needs.no_ceilings(facts)
     found = reach(facts)
     if not found:
         return decide("no-fused")
@@ -129,7 +129,7 @@ def _stepwise(facts: RunFacts) -> list[VariantFacts]:
 
 def step_rule(facts: RunFacts) -> Decision:
     if best(facts) is None:
-        return decide("no-ceilings")
+        return needs.no_ceilings(facts)
     shown = _stepwise(facts)
     if not shown:
         return decide("no-steps")

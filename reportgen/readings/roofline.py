@@ -56,7 +56,7 @@ ROOF_ANSWERS: dict[str, Case] = {
 def roof_rule(facts: RunFacts) -> Decision:
     ceilings = facts.ceilings
     if not ceilings or not ceilings.copy_bytes_per_s or not ceilings.matmul_flop_per_s:
-        return decide("no-ceilings")
+        return needs.no_ceilings(facts)
     whole = forwards(facts)
     if not whole:
         return decide("no-points")
@@ -84,7 +84,7 @@ SHARE_ANSWERS: dict[str, Case] = {
 
 def share_rule(facts: RunFacts) -> Decision:
     if not facts.ceilings or not facts.ceilings.copy_bytes_per_s or not facts.ceilings.matmul_flop_per_s:
-        return decide("no-ceilings")
+        return needs.no_ceilings(facts)
     whole = sorted(forwards(facts), key=lambda p: -p.share)
     if not whole:
         return decide("no-points")

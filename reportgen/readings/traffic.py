@@ -7,6 +7,7 @@ from ..analysis.bounds import AGREEMENT, WORTH_NAMING, apart, asked_for, request
 from ..analysis.kernels import readable
 from ..analysis.traffic import OPERANDS_BEYOND_CACHE, CacheDoubt, activity_traffic, best, forward_traffic, operand_ratio, why_no_ratio
 from ..questions.limit_words import by_role
+from ..questions import needs
 from ..questions.model import Because, Case, Decision, Finding, Question, answer, decide
 from ..saying.units import Bytes, BytesPerSecond, Percent, Ratio, Seconds, listed, verb
 from .base import percent, time
@@ -105,7 +106,7 @@ def floor_rule(facts: RunFacts) -> Decision:
         return decide("no-kernels")
     floor, ceiling = best(facts), facts.ceilings.copy_bytes_per_s if facts.ceilings else None
     if floor is None or not ceiling:
-        return decide("no-ceilings")
+        return needs.no_ceilings(facts)
     counted = any(forward_traffic(v) for v in shown)
     sizes = [(v, traffic.total if (traffic := forward_traffic(v)) else None if counted else asked_for(v)) for v in shown]
     parts = [f"{v.title} {Seconds(size / ceiling)} of its {Seconds(seconds)} ({percent(size / ceiling, seconds)})"

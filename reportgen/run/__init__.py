@@ -5,7 +5,7 @@ A run is a folder `docs/runs/<device>/<workload>[+label]/` with `run.json` and o
 older schema versions are upgraded in memory, and what they did not record is `None`.
 """
 
-from .conditions import Clocks, ClockSample, Host, Look, LostPart, Noticed, Protocol, Shortened, recorded
+from .conditions import PARTS, Clocks, ClockSample, Host, Look, LostPart, Noticed, Protocol, Shortened, recorded
 from .correctness import CHOICES, DEFAULT, Compared, Correctness, Cured, OwnShape, Pick, ProbeRun, Tried
 from .counters import Counters, KernelCounters
 from .model import (
@@ -28,7 +28,7 @@ from .write import save, write_trace
 
 __all__ = [
     "CHOICES", "DEFAULT", "Compared", "Correctness", "Cured", "OwnShape", "Pick", "ProbeRun", "Tried",
-    "QUANTITIES", "RUN_FILE", "SCHEMA_VERSION", "STATUSES", "Autograd", "Ceilings", "Chains", "ClockSample", "Clocks", "Counters", "DefaultBackend",
+    "PARTS", "QUANTITIES", "RUN_FILE", "SCHEMA_VERSION", "STATUSES", "Autograd", "Ceilings", "Chains", "ClockSample", "Clocks", "Counters", "DefaultBackend",
     "DeviceRecord", "Host", "KernelCounters", "Look", "LostPart", "MaskedRow", "MinimalRefusal", "Noticed", "OccupancyProbe", "ProbeLaunch", "Probes",
     "Protocol", "Run", "Shortened",
     "Status", "Training", "VariantRun", "discover", "from_json", "load", "recorded", "save", "slot_name", "write_trace",

@@ -31,13 +31,22 @@ class Shortened:
     left_out: tuple[str, ...] = ()
 
 
+PARTS = {"ceilings": "copy and matmul ceilings", "probes": "probes", "memory": "peak memory", "masked_row": "a fully masked row",
+         "training_kernels": "kernels of forward and backward", "records": "GPU records"}
+"""What can be lost, and has no other place for the reason: word for programs → words for a person."""
+
+
 @dataclass(frozen=True)
 class LostPart:
-    """A part of the evidence that could not be taken. what: in words; variant: whose it was; reason: without a full stop."""
+    """A part of the evidence that could not be taken. what: a key of `PARTS`; variant: whose it was; reason: without a full stop."""
 
     what: str
     reason: str
     variant: str | None = None
+
+    @property
+    def words(self) -> str:
+        return PARTS.get(self.what, self.what)
 
 
 @dataclass(frozen=True)

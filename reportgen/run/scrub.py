@@ -21,7 +21,7 @@ from typing import Any
 
 FREE_TEXT = frozenset({"reason", "timer_note", "note", "message", "counters_reason", "warning", "said"})
 """Fields of `run.json` that hold a sentence, at any depth."""
-FREE_BRANCHES = frozenset({"traces_missing", "environment", "lost"})
+FREE_BRANCHES = frozenset({"traces_missing", "environment"})
 """Fields below which every text is free."""
 CODE = frozenset({"source", "code"})
 """Fields that hold source code: in it `q@k.T` is no address, and no word is a name."""

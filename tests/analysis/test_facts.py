@@ -12,7 +12,7 @@ from reportgen.analysis.build import typical_forwards
 from reportgen.analysis.caveats import run_caveats as typed_caveats
 from reportgen.numbers.statistics import Estimate
 from reportgen.questions.caveats import said
-from reportgen.run import Ceilings, Clocks, ClockSample, KernelCounters, Protocol
+from reportgen.run import Ceilings, Clocks, ClockSample, KernelCounters, Look, LostPart, Noticed, Protocol
 from reportgen.run.noise import Noise, save
 from reportgen.trace import Activity, Forward, Launch
 
@@ -61,6 +61,55 @@ def test_clocks_apart_between_variants_are_said_and_raise_the_floor():
 def test_neighbours_make_every_time_suspect():
     assert run_caveats(run_with(clocks=Clocks(other_processes=2)), {}) == (
         "2 other compute processes used this GPU during the run, so every time here is suspect.",)
+
+
+@pytest.mark.parametrize(("changes", "sentence"), [
+    ({"settings": {"environment": {"CUDA_LAUNCH_BLOCKING": "1"}}},
+     "CUDA_LAUNCH_BLOCKING made every launch wait for the GPU, so host times here have the GPU's in them, and nothing is concluded from them; wall times are longer as well."),
+    ({"settings": {"environment": {"CUDA_LAUNCH_BLOCKING": "0"}}}, None),
+    ({"settings": {"environment": {"COMPUTE_SANITIZER_INJECTION": "1"}}},
+     "A profiler or a sanitizer watched this run (COMPUTE_SANITIZER_INJECTION), so every time here is its as well, and nothing is concluded from host time."),
+    ({"noticed": (Noticed("tools", "something watches"),)}, "A profiler or a sanitizer watched this run, so every time here is its as well, and nothing is concluded from host time."),
+    ({"clocks": Clocks(other_processes=0, looks=(Look("begin", processes=0, gpu_busy_percent=40.0),))},
+     "The GPU was computing 40 % of the time before this run began, and nobody says for whom, so every time here is suspect."),
+    ({"clocks": Clocks(looks=(Look("begin", gpu_busy_percent=9.0), Look("process 1", others_cpu_share=0.09)))}, None),
+    ({"clocks": Clocks(looks=(Look("process 1", others_cpu_share=0.05), Look("process 2", others_cpu_share=0.31)))},
+     "Other processes took up to 31 % of the processors while this run was timed, so host times are longer and unsteady."),
+    ({"lost": (LostPart("ceilings", "killed by SIGKILL."),)}, "Copy and matmul ceilings could not be taken: killed by SIGKILL."),
+    ({"noticed": (Noticed("cudnn", "torch cannot use cuDNN, so only its backend is lost: no"),)}, "Noticed before it began: torch cannot use cuDNN, so only its backend is lost: no."),
+    ({"noticed": (Noticed("neighbours", "2 other processes compute on this GPU"),), "clocks": Clocks(other_processes=2)},
+     "2 other compute processes used this GPU during the run, so every time here is suspect."),
+])
+def test_what_was_around_the_run_is_said(changes, sentence):
+    assert run_caveats(run_with(**{"clocks": Clocks(), **changes}), {}) == ((sentence,) if sentence else ())
+
+
+def test_a_busy_processor_makes_every_time_of_a_run_on_it_suspect():
+    run = run_with(clocks=Clocks(looks=(Look("process 1", others_cpu_share=0.62),)), noticed=(Noticed("busy-processors", "other processes take 62 % of the processors"),))
+    caveats = typed_caveats(replace(run, device=replace(run.device, kind="cpu")), {})
+    assert [(said(one), one.travels) for one in caveats] == [("Other processes took up to 62 % of the processors while this run was timed, so every time here is suspect.", True)]
+
+
+def test_launches_do_not_wait_on_a_cpu():
+    run = run_with(settings={"environment": {"CUDA_LAUNCH_BLOCKING": "1"}}, clocks=Clocks())
+    assert typed_caveats(replace(run, device=replace(run.device, kind="cpu")), {}) == ()
+
+
+def test_parts_that_were_lost_for_one_reason_are_said_together():
+    run = run_with(clocks=Clocks(), lost=(LostPart("memory", "killed by SIGKILL", "naive"), LostPart("memory", "killed by SIGKILL", "sdpa_flash"), LostPart("probes", "no sign")))
+    assert run_caveats(run, facts_room.build(run).variants)[:2] == (
+        "Peak memory of Naive and SDPA flash could not be taken: killed by SIGKILL.", "Probes could not be taken: no sign.")
+
+
+def test_a_gpu_time_above_the_wall_time_of_the_same_work_is_said():
+    """105 µs against 100 µs is what two timers may differ by; 106 µs is not. A wrong result's times are nobody's concern."""
+    built = facts_room.build(run_room.load(RECORDED)).variants["sdpa_flash"]
+    above = replace(built, times={"gpu_time": Estimate((106e-6,) * 7), "wall_time": Estimate((100e-6,) * 7)}, trace_gpu_time=None)
+    run = run_with(clocks=Clocks(), ceilings=None)
+    assert run_caveats(run, {"sdpa_flash": above}) == (
+        "SDPA flash: its GPU time (106 µs) is above the wall time of the same work (100 µs), which cannot be: one of the two was disturbed while it was taken.",)
+    assert run_caveats(run, {"sdpa_flash": replace(above, times={**above.times, "gpu_time": Estimate((105e-6,) * 7)})}) == ()
+    assert run_caveats(run, {"sdpa_flash": replace(above, state=facts_room.State.WRONG)}) == ()
 
 
 def test_a_quiet_run_has_no_caveat():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from reportgen.capture import switches
+from reportgen.run import disturbance
 from reportgen.run.noise import other_settings
 
 
@@ -43,7 +44,7 @@ def test_an_empty_variable_is_not_set():
     ({"ASAN_OPTIONS": "x", "CUDA_LAUNCH_BLOCKING": "1"}, ["ASAN_OPTIONS"]), ({}, []),
 ])
 def test_a_profiler_or_sanitizer_shows_in_the_environment(given, found):
-    assert switches.tools(given) == found
+    assert disturbance.tools(given) == tuple(found)
 
 
 def test_how_many_threads_a_cpu_has_is_no_setting_of_a_gpu():

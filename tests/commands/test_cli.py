@@ -16,18 +16,21 @@ import urllib.error
 import urllib.request
 import weakref
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from builders import facts, unavailable
 
 from reportgen import findings
 from reportgen import run as run_room
-from reportgen.commands import cli, reporting, saving
+from reportgen.analysis import Caveat, CaveatKind
+from reportgen.commands import cli, facts_json, reporting, saving, terminal
 from reportgen.commands.interruption import Stages
 from reportgen.commands.summary import summary
 from reportgen.errors import PageMismatch, ReportError
 from reportgen.pages import readme
 from reportgen.questions.model import Outcome, Source
+from reportgen.run import LostPart, Noticed
 from reportgen.run.layout import Layout
 from reportgen.run.workload import PRESETS, altered
 
@@ -508,8 +511,7 @@ def test_the_summary_says_what_ran_what_came_out_and_where_the_time_went():
     run = unavailable(facts("h200"), "sdpa_cudnn", "No available kernel.")
     text = summary(run, OUTCOMES, {"profiling": 30.0, "rendering": 2.0}, "the site: site/index.html")
     lines = text.splitlines()
-    assert lines[:2] == ["SDPA flash is the fastest here: 93.0 µs of GPU time per forward. SDPA efficient needs 178 µs, 1.91×", "  as long. Naive attention needs 1.06 ms, 11.4× as long."]
-    assert lines[3] == "NVIDIA H200, compute capability 9.0"
+    assert lines[0] == "NVIDIA H200, compute capability 9.0"
     row = next(line for line in lines if line.startswith("naive "))
     assert row.endswith("5 kernels, 1 memcpy, 1 memset")
     assert "sdpa_cudnn refused: No available kernel." in lines
@@ -517,7 +519,28 @@ def test_the_summary_says_what_ran_what_came_out_and_where_the_time_went():
     assert "  differs       flash-fastest: Another one wins." in lines
     assert lines[lines.index("not measurable here (the run's page has each reason in full)") + 1:][:2] == ["   2  No GPU lane.", "      hbm-dominates, flash-one-kernel"]
     assert "32.0 s in all: profiling 30.0 s, rendering 2.0 s" in lines
-    assert lines[-1] == "the site: site/index.html"
+    assert lines[-4:] == ["the site: site/index.html", "", "SDPA flash is the fastest here: 93.0 µs of GPU time per forward. SDPA efficient needs 178 µs, 1.91×",
+                          "  as long. Naive attention needs 1.06 ms, 11.4× as long."]
+
+
+def test_on_a_terminal_the_headline_is_coloured_and_says_what_to_mind():
+    held = tuple(Caveat(CaveatKind.NEIGHBOURS, {"others": others}) for others in (1, 2, 3))
+    run = facts("a100", caveats=held)
+    lines = summary(run, {}, {}, "the site", coloured=True).splitlines()
+    assert lines[:3] == [f"mind: {others} other compute process{'' if others == 1 else 'es'} used this GPU during the run, so every time here is suspect." for others in (1, 2, 3)]
+    assert lines[-6] == "" and lines[-5].startswith("\x1b[1;32mSDPA flash is the fastest here: ") and lines[-5].endswith("\x1b[0m")
+    assert lines[-3:] == ["\x1b[33mmind: 1 other compute process used this GPU during the run, so every time here is suspect.\x1b[0m",
+                          "\x1b[33mmind: 2 other compute processes used this GPU during the run, so every time here is suspect.\x1b[0m",
+                          "\x1b[33mmind: 1 more at the top of this summary\x1b[0m"]
+    assert "\x1b" not in summary(run, {}, {}, "the site")
+
+
+@pytest.mark.parametrize(("tty", "environment", "shown"), [(True, {"TERM": "xterm"}, True), (False, {"TERM": "xterm"}, False), (True, {"TERM": "dumb"}, False), (True, {}, False),
+                                                            (True, {"TERM": "xterm", "NO_COLOR": "1"}, False), (True, {"TERM": "xterm", "NO_COLOR": ""}, True)])
+def test_colours_are_for_a_terminal_that_wants_them(monkeypatch, tty, environment, shown):
+    monkeypatch.setattr("sys.stdout", SimpleNamespace(isatty=lambda: tty))
+    monkeypatch.setattr("os.environ", environment)
+    assert terminal.coloured() is shown
 
 
 def test_the_summary_of_a_cpu_run_has_no_gpu_numbers():
@@ -546,13 +569,13 @@ def test_the_summary_puts_parts_of_a_phase_behind_it_and_counts_nothing_twice():
     phases = {"survey": 1.1, "timing: rounds": 1.9, "timing: first call": 0.2, "timing: chains": 0.6, "timing: warming up": 1.6, "timing": 4.7,
               "evidence: trace": 0.04, "evidence": 2.4, "counters": 0.01, "whole": 8.7}
     lines = summary(facts("cpu", phases=phases), {}, {"profiling": 8.7}, "").splitlines()
-    assert lines[lines.index("8.7 s in all: profiling 8.7 s"):] == [
+    assert lines[lines.index("8.7 s in all: profiling 8.7 s"):-3] == [
         "8.7 s in all: profiling 8.7 s", "  survey     1.1 s", "  timing     4.7 s (rounds 1.9 s, warming up 1.6 s, chains 0.6 s)", "  evidence   2.4 s"]
 
 
 def test_the_software_of_a_cpu_run_has_nothing_that_only_a_gpu_uses():
     run = facts("cpu", software={"python": "3.12.3", "torch": "2.13.0+cu130", "cuda": "13.0", "triton": "3.6.0", "os": "Linux"})
-    assert summary(run, {}, {}, "").splitlines()[4] == "  python 3.12.3, torch 2.13.0+cu130, os Linux"
+    assert summary(run, {}, {}, "").splitlines()[1] == "  python 3.12.3, torch 2.13.0+cu130, os Linux"
     assert "(torch 2.13.0+cu130)" in readme.section(run, {})
 
 
@@ -621,6 +644,16 @@ def test_facts_of_a_run_are_one_json_object(tmp_path):
     found = json.loads(done.stdout)
     assert found["device"]["slug"] == "gpu-x"
     assert list(found["claims"]) == [claim.id for claim in findings.claims()]
+    assert (found["older"], found["noticed"], found["lost"], found["host_time"]) == (False, [], [], {"launches_wait": [], "watched_by": None})
+
+
+def test_facts_say_what_was_around_the_run_and_what_it_lost():
+    run = facts("h200", noticed=(Noticed("no-clocks", "clocks stay unknown"),), lost=(LostPart("memory", "killed by SIGKILL", "naive"),),
+                launches_wait=("CUDA_LAUNCH_BLOCKING",), watched_by=("NSYS_SESSION",))
+    found = json.loads(json.dumps(facts_json.to_json(run, {})))
+    assert (found["older"], found["noticed"], found["lost"], found["host_time"]) == (
+        False, [{"cause": "no-clocks", "said": "clocks stay unknown"}], [{"what": "memory", "reason": "killed by SIGKILL", "variant": "naive"}],
+        {"launches_wait": ["CUDA_LAUNCH_BLOCKING"], "watched_by": ["NSYS_SESSION"]})
 
 
 def test_a_chain_of_stages_restores_the_handler_that_was_there():

@@ -22,7 +22,7 @@ from reportgen.pages import variant as variant_page
 from reportgen.pages.cells import Sentence, dims, signed
 from reportgen.pages.environment import environment
 from reportgen.questions.model import Advice, Because, Case, Chart, Evidence, Finding, claim, decide, not_measurable
-from reportgen.run import Clocks, ClockSample, Protocol
+from reportgen.run import Clocks, ClockSample, Look, Protocol
 from reportgen.run.workload import PRESETS
 from reportgen.saying.markup import heading, sentence
 from reportgen.saying.tables import Code, Table, columns, markdown
@@ -613,6 +613,15 @@ def test_what_nobody_says_of_throttling_is_unknown_and_not_zero() -> None:
     samples = (ClockSample("naive", 1980), ClockSample("naive", 1980), ClockSample("sdpa_flash", None, throttle=("software power cap",)), ClockSample("sdpa_flash", 1980))
     table = device.clocks(replace(facts("h200"), clocks=Clocks(samples=samples)))
     assert [row[-1] for row in table.rows] == [None, "1 of 1: software power cap"]
+
+
+def test_who_else_was_at_work_is_a_table_without_what_nobody_told() -> None:
+    looks = (Look("begin", processes=0, gpu_busy_percent=0.0, load=0.4), Look("process 1", processes=1, load=1.26, others_cpu_share=0.0312))
+    table = device.company(replace(facts("h200"), clocks=Clocks(looks=looks)))
+    assert [column.title for column in table.columns] == ["When", "Other processes on the GPU", "GPU at work", "Load", "Processors taken by others"]
+    assert [[None if cell is None else str(cell) for cell in row] for row in table.rows] == [["begin", "0", "0 %", "0.40", None], ["process 1", "1", None, "1.26", "3.1 %"]]
+    assert device.company(replace(facts("h200"), clocks=Clocks(looks=(Look("begin"),)))) is None
+    assert device.company(facts("h200")) is None
 
 
 def test_gaps_in_a_profiled_forward_are_blamed_on_nobody() -> None:

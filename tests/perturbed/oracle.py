@@ -167,6 +167,8 @@ def cudnn_between(run: Run, noise: Noise | None) -> set[str]:
 
 
 def cudnn_cpu_cost(run: Run, noise: Noise | None) -> set[str]:
+    if {"CUDA_LAUNCH_BLOCKING", "COMPUTE_SANITIZER_INJECTION"} & set(run["settings"]["environment"]):
+        return {UNMEASURED}  # its host time is not what a call costs
     cudnn, names = "sdpa_cudnn", ("sdpa_cudnn", "sdpa_flash", "sdpa_efficient")
     if not all(right(run, name) and times(run, name, "host_time") for name in names):
         return {UNMEASURED}

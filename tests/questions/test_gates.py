@@ -13,10 +13,11 @@ from turned import WIDE, without_ops
 from reportgen.analysis import Lost, State
 from reportgen.findings import claims
 from reportgen.numbers.statistics import Estimate
-from reportgen.questions import evaluate
+from reportgen.questions import evaluate, lead
 from reportgen.questions.gates import FAULT, GATES
 from reportgen.questions.model import Advice, Case, Relies, Source, claim, decide
 from reportgen.readings import questions
+from reportgen.run import LostPart
 
 QUESTIONS = {question.id: question for question in (*claims(), *questions())}
 
@@ -67,6 +68,12 @@ REACHED = {
                        "(batch 4, heads 16, sequence 2,048, head dimension 128, bfloat16, causal)."),
     "other-dtype": ("math-upcast", lambda: facts("t4"), "Not measurable: the claim is about bfloat16, and this run computes in float16."),
     "no-ceilings": ("hbm-dominates", lambda: facts(ceilings=None), "Not measurable: this run has no measured ceilings for copies and matmuls, so nothing can be called bound by either."),
+    "launches-wait": ("cudnn-cpu-cost", lambda: facts(launches_wait=("CUDA_LAUNCH_BLOCKING",)),
+                      "Not measurable: CUDA_LAUNCH_BLOCKING made every launch wait for the GPU in this run, so its host time has the GPU's time in it."),
+    "watched": ("fewer-ops-not-less-cpu", lambda: facts(watched_by=("COMPUTE_SANITIZER_INJECTION",)),
+                "Not measurable: a profiler or a sanitizer watched this run (COMPUTE_SANITIZER_INJECTION), so its host time is the tool's as well."),
+    "lost-part": ("hbm-dominates", lambda: facts(ceilings=None, lost=(LostPart("ceilings", "killed by SIGKILL"),)),
+                  "Not measurable: the copy and matmul ceilings could not be taken in this run (killed by SIGKILL)."),
     "no-kernels": ("bytes-forward", lambda: facts("cpu"), "No variant of this run has a trace with GPU activities."),
     "not-counted": ("bytes-ratio", lambda: facts(), "Only hardware counters can tell, and this run has none for any variant."),
     "no-times": ("limits-best", lambda: replace(h200(), variants={name: replace(held, times={}) for name, held in h200().variants.items()}), "This run has no GPU times."),
@@ -94,6 +101,31 @@ def test_the_gate_answers_in_its_own_words(gate):
 def test_beside_its_badge_a_gate_says_the_reason_alone():
     said = outcome("efficient-one-kernel", no_lane(facts()))
     assert said.headline == f"Not measurable: {said.reason[0].lower()}{said.reason[1:]}" == REACHED["no-gpu-lane"][2]
+
+
+@pytest.mark.parametrize("disturbed", [{"launches_wait": ("CUDA_LAUNCH_BLOCKING",)}, {"watched_by": ("NSYS_PROFILING_SESSION_ID",)}, {"watched_by": ()}])
+def test_host_time_that_is_not_the_hosts_decides_nothing(disturbed):
+    """Undisturbed, two claims about the CPU's bill hold on this device; the other claims do not ask for host time."""
+    before, after = ({claim.id: evaluate.evaluate(claim, facts("a100", **changes)) for claim in claims()} for changes in ({}, disturbed))
+    assert [name for name in before if before[name].verdict != after[name].verdict] == ["cudnn-cpu-cost", "fewer-ops-not-less-cpu"]
+    assert {after[name].verdict for name in ("cudnn-cpu-cost", "fewer-ops-not-less-cpu")} == {"not measurable"}
+    run = facts("a100", **disturbed)
+    assert (lead.cpu_cost(run), lead.first_call(run)) == ("", "") and lead.cpu_cost(facts("a100")) and lead.first_call(facts("a100"))
+
+
+@pytest.mark.parametrize(("claim", "changes", "part", "sentence"), [
+    ("flash-never-writes-scores", {"sdpa_flash": dict(peak_memory_bytes=None)}, LostPart("memory", "killed by SIGKILL", "sdpa_flash"),
+     "Not measurable: the peak memory of SDPA flash could not be taken in this run (killed by SIGKILL)."),
+    ("inplace-memory", {"naive": dict(peak_memory_bytes=None)}, LostPart("memory", "killed by SIGSEGV", "naive"),
+     "Not measurable: the peak memory of Naive could not be taken in this run (killed by SIGSEGV)."),
+    ("math-safe-softmax", {"sdpa_math": dict(masked_row=None)}, LostPart("masked_row", "it gave no sign for 300 s", "sdpa_math"),
+     "Not measurable: a fully masked row of SDPA math could not be taken in this run (it gave no sign for 300 s)."),
+])
+def test_what_a_dead_child_took_is_the_reason_and_not_the_age_of_the_run(claim, changes, part, sentence):
+    run = facts()
+    for name, fields in changes.items():
+        run = variant(run, name, **fields)
+    assert outcome(claim, replace(run, lost=(part,))).headline == sentence
 
 
 def test_a_quick_run_is_not_called_an_old_one():

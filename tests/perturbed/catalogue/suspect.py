@@ -47,6 +47,35 @@ def everything_suspect(run: dict[str, Any], traces: Traces) -> None:
 
 
 @perturbation("suspect")
+def launches_wait(run: dict[str, Any], traces: Traces) -> None:
+    """CUDA_LAUNCH_BLOCKING was left set: each call returns when the GPU is done, so host time is wall time."""
+    run["settings"]["environment"] = {"CUDA_LAUNCH_BLOCKING": "1"}
+    run["noticed"] = [{"cause": "blocking", "said": "CUDA_LAUNCH_BLOCKING=1 makes every launch wait for the GPU, so host time is GPU time"}]
+    for entry in run["variants"].values():
+        if "host_time" in entry["samples"]:
+            entry["samples"]["host_time"] = list(entry["samples"]["wall_time"])
+
+
+@perturbation("suspect")
+def watched(run: dict[str, Any], traces: Traces) -> None:
+    """compute-sanitizer watched the processes."""
+    run["settings"]["environment"] = {"COMPUTE_SANITIZER_INJECTION": "set"}
+    run["noticed"] = [{"cause": "tools", "said": "a profiler or a sanitizer watches this process (COMPUTE_SANITIZER_INJECTION), so times are its as well"}]
+
+
+@perturbation("suspect")
+def dead_child(run: dict[str, Any], traces: Traces) -> None:
+    """The process that takes everything beside the timings was killed during the ceilings, the probes and flash's and in place's memory."""
+    killed = "the process was killed by SIGKILL"
+    run["ceilings"] = None
+    run["probes"] = {**{name: {"reason": f"{killed}."} for name in run["probes"]}, "saving_accumulates": run["probes"]["saving_accumulates"]}
+    run["lost"] = [{"what": what, "variant": name, "reason": killed} for what, name in
+                   (("ceilings", None), ("probes", None), ("memory", "sdpa_flash"), ("memory", "naive_inplace"))]
+    for name in ("sdpa_flash", "naive_inplace"):
+        run["variants"][name]["peak_memory_bytes"] = None
+
+
+@perturbation("suspect")
 def forwards_differ(run: dict[str, Any], traces: Traces) -> None:
     """One recorded forward of flash ran a different list of activities."""
     kineto.change(kineto.kernels(traces["sdpa_flash"])[-1:], name="void other_kernel(int)")
