@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 
 from ..analysis import FUSED, RunFacts, VariantFacts, published
-from ..analysis.first_calls import dear
+from ..analysis.first_calls import began_the_run, dear, elsewhere
 from ..analysis.ranking import Ranking, Standing, rank
 from ..numbers.statistics import PROCESSES, Estimate
 from ..questions import needs
@@ -26,7 +26,8 @@ _SHOWN = (
 )
 _HOST = (Because("host_floor", "Host time varies between runs: whole runs of the same code lie up to {host_floor} apart here{ratios}."),
          Because("no_host_floor", "Host time varies between runs, and this run does not know by how much: its own processes alone decide."))
-_COST_CAVEATS = (*_HOST, Because("first", "A first call depends on the order: the variants share processes, and what several of them need is loaded by the one that comes first."), OTHER_SHAPE)
+_COST_CAVEATS = (*_HOST, Because("first", "A first call depends on the order: the variants share processes, and what several of them need is loaded by the one that comes first."),
+                 Because("opening", "The order does not explain all: in the run's first process, where another variant had run before them, the first call takes {opening}; in the other processes {others}."), OTHER_SHAPE)
 _GRAPH = "Where the CPU is what you wait for, capture the forward in a CUDA graph: one launch of the graph is then all that is left to pay for."
 _ADVICE = (
     Advice("Pay the first call before it matters: warm each shape up once per thread at start-up, and keep the number of shapes small.", _GRAPH,
@@ -84,8 +85,16 @@ def _beside(facts: RunFacts, by_cost: tuple[str, ...]) -> dict[str, object]:
         if quantity == "profiled_host_time" and ranked:
             args["profiled_order"] = _profiled_order(facts, ranked)
     alone = all(facts.variants[name].first_call_alone for name in by_cost)
+    args |= _opening([facts.variants[name] for name in by_cost])
     args["first_alone"] = ranges_said(facts, "first_call_alone", by_cost) if alone else None
     return args
+
+
+def _opening(variants: list[VariantFacts]) -> dict[str, object]:
+    """First calls that stand apart in the run's first process although another variant had run there before, and those of the other processes."""
+    apart = [(variant, variant.times["first_call"].samples[0], rest) for variant in variants if (rest := elsewhere(variant)) and began_the_run(variant) is False]
+    return {"opening": listed([f"{Seconds(took)} for {variant.title}" for variant, took, _ in apart]) or None,
+            "others": listed([f"{extent(rest.low, rest.high)} for {variant.title}" for variant, _, rest in apart])}
 
 
 def _profiled_order(facts: RunFacts, ranked: tuple[str, ...]) -> str:
@@ -206,7 +215,7 @@ def evidence(facts: RunFacts) -> Evidence:
                    "CPU time of one forward under the profiler (bars), beside the article's (marks)." if beside else "CPU time of one forward under the profiler.",
                    reference=[published.of(v.id, "cpu_time") for v in fused] if beside else None),
     )
-    return Evidence(tables=(_bill_table(shown, beside, on_gpu), _first_table(shown)), charts=charts)
+    return Evidence(tables=(_bill_table(shown, beside, on_gpu), _first_table(shown, on_gpu)), charts=charts)
 
 
 def _bill_table(shown: list[VariantFacts], beside: bool, on_gpu: bool) -> Table:
@@ -215,18 +224,18 @@ def _bill_table(shown: list[VariantFacts], beside: bool, on_gpu: bool) -> Table:
     rows = tuple((v.title, None if v.op_count is None else Count(v.op_count), interval(v.host_time), interval(v.profiled_host_time),
                   *([_seconds(published.of(v.id, "cpu_time"))] if beside else []), _median(v, "gpu_time"), _median(v, "wall_time")) for v in shown)
     return Table(columns(*heads), rows, caption="What one call costs the CPU in the steady state" + (", beside the GPU time that it queues." if on_gpu else "."),
-                 notes=("Medians over fresh processes, with the smallest and the largest; profiled: over the recorded forwards of one process.",))
+                 notes=("Medians over fresh processes, with the smallest and the largest where they read otherwise; profiled: over the recorded forwards of one process.",))
 
 
-def _first_table(shown: list[VariantFacts]) -> Table:
+def _first_table(shown: list[VariantFacts], on_gpu: bool) -> Table:
     titles = ["Variant", "#First call", "#First call at a new shape", "#Steady state", "#First ÷ steady"]
     rows = [[v.title, _extent(v.first_call), _extent(v.first_call_new_shape), _median(v, "host_time"), _times(v)] for v in shown]
     if any(v.first_call_alone is not None for v in shown):
         titles.insert(2, "#Where it ran before all other variants")
         for variant, row in zip(shown, rows):
             row.insert(2, _extent(variant.first_call_alone))
-    return Table(columns(*titles), tuple(tuple(row) for row in rows), caption="The first call loads and plans; the calls after it do not.",
-                 notes=("First calls: the smallest to the largest of the processes, after context, allocator and handles are there. "
+    return Table(columns(*titles), tuple(tuple(row) for row in rows), caption="First calls beside the steady state.",
+                 notes=(f"First calls: the smallest to the largest of the processes{', after context, allocator and handles are there' if on_gpu else ''}. "
                         "The variants share a process, so the one that comes first loads what others need as well.",))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from statistics import median
+
 from variants.backends import title
 
 from ..analysis import ActivityFacts, RunFacts, State, VariantFacts
@@ -42,8 +44,8 @@ _ADVICE = (
            needs="unprobed", when=_OBEYED),
     Advice("No pin reaches the winner: {winner} is written in torch operations. Call it in place of `scaled_dot_product_attention` for this shape, "
            "if you can pay for the memory that it needs.", needs="unpinnable"),
-    Advice("At a shape not seen before, the first call of {winner} takes {new_shape} longer than that of {runner_up}: it takes {earned_after} calls at that shape to earn this back, "
-           "so with many shapes {many_shapes}.", needs="earned_after"),
+    Advice("At a shape not seen before, the first call of {winner} takes {new_shape} longer than that of {runner_up}. If each call there saves what one saves at this run's shape "
+           "({saved} of {quantity}), it takes {earned_after} of them to earn this back, so with many shapes {many_shapes}.", needs="earned_after"),
     _SHARED,
 )
 
@@ -172,8 +174,8 @@ FEW_CALLS = 10
 def _earned_back(facts: RunFacts, ranking: Ranking, winner: str) -> dict[str, object]:
     """Calls at one shape after which the winner's lead over the next has paid for its dearer first call there.
 
-    Process by process: (its first call at a new shape − the next one's) ÷ what it saves per call. Nothing
-    is earned back where the wall times of the two cannot be told apart.
+    Process by process: (its first call at a new shape − the next one's) ÷ what it saves per call at the run's own
+    shape, for nobody timed a steady state at the new one. Nothing is earned back where the wall times of the two cannot be told apart.
     """
     runner_up = next((name for name in ranking.order if name != winner), None)
     if runner_up is None or runner_up not in ranking.place(winner).slower or not _faster_in_a_loop(facts, ranking, winner, runner_up):
@@ -188,7 +190,7 @@ def _earned_back(facts: RunFacts, ranking: Ranking, winner: str) -> dict[str, ob
         return {"earned_after": None}
     pin, few = _pin(runner_up), "round the lengths up to a few"
     low, high = (significant(number, 2) for number in (min(calls), max(calls)))
-    return {"earned_after": low if low == high else f"{low} to {high}", "new_shape": extent(min(extra), max(extra)), "runner_up": second.title,
+    return {"earned_after": low if low == high else f"{low} to {high}", "new_shape": extent(min(extra), max(extra)), "saved": Seconds(median(_samples(second, ranking)) - median(_samples(first, ranking))), "runner_up": second.title,
             "many_shapes": f"pin {second.title} (`{pin}`) or {few}" if pin else few}
 
 

@@ -40,7 +40,7 @@ def _times_table(facts: RunFacts) -> tuple[Table, ...]:
     heads = ["Variant", "#GPU time, hot", "#GPU time, cold", "#Wall time", f"#÷ {'fastest' if ranking.winner else 'the smallest'} ({words})",
              *(["#The article's GPU time"] if beside else []), "Why it is not ranked"]
     rows = tuple(_row(variant, ranking, beside) for variant in facts.six)
-    return (Table(columns(*heads), rows, caption="Time of one forward: the median of the processes, with the smallest and the largest.", notes=_notes(facts, beside)),)
+    return (Table(columns(*heads), rows, caption="Time of one forward: the median of the processes, with the smallest and the largest where they read otherwise.", notes=_notes(facts, beside)),)
 
 
 def _notes(facts: RunFacts, beside: bool) -> tuple[str, ...]:

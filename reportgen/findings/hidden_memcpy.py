@@ -9,7 +9,7 @@ from ..numbers.statistics import MAGNITUDE_TOLERANCE
 from ..questions import needs
 from ..questions.model import Advice, Because, Case, Decision, Finding, claim, decide, not_measurable
 from ..questions.needs import compared, unmet
-from ..questions.ranked import UNSTEADY, disagreement
+from ..questions.ranked import UNSTEADY, disagreement, over_processes
 from ..questions.shared import OTHER_SHAPE, other_workload, software
 from ..saying.units import Bytes, BytesPerSecond, Count, Percent, Ratio, Seconds, difference, listed, number_word, plural
 from .hidden_memcpy_evidence import evidence
@@ -95,7 +95,7 @@ REMOVES_CASES: dict[str, Case] = {
     ),
     "removed-but-tie": Case(
         "within noise",
-        "In place the copy is gone, but the time it saves is not told apart from noise: {inplace} against {naive} (ratio {low} to {high}, smallest difference told apart {threshold}).",
+        "In place the copy is gone, but the time it saves is not told apart from noise: {inplace} against {naive} (ratio {span}, smallest difference told apart {threshold}).",
         because=(Because("expected", "The copy reads {bytes} and writes as many; at the {ceiling} that a plain copy reached in this run, that is {expected}."),),
         caveats=(UNSTEADY, OTHER_SHAPE),
         advice=(SAVES_MEMORY,),
@@ -127,7 +127,7 @@ def removes_rule(facts: RunFacts) -> Decision:
     args: dict[str, object] = {"naive": Seconds(before), "inplace": Seconds(after), "threshold": Percent(100 * pair.threshold), "apart": disagreement([pair]), "fused_faster": fused_faster(facts),
                                "other_workload": other_workload(facts), **_expected(facts, copies, before - after)}
     if pair.ratio is not None:
-        args |= {"ratio": Ratio(pair.ratio.median), "low": Ratio(pair.ratio.low), "high": Ratio(pair.ratio.high), "processes": number_word(len(pair.ratio.samples))}
+        args |= {"ratio": Ratio(pair.ratio.median), "span": over_processes(pair.ratio, told=False), "processes": number_word(len(pair.ratio.samples))}
     if masking_copies(inplace):
         return decide("copy-stays", **args)
     if pair.winner == inplace.id:

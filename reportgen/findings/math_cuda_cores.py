@@ -140,7 +140,7 @@ UPCAST_CASES: dict[str, Case] = {
         "holds",
         "With {software}, math casts its inputs from {dtype} up to FP32 before it computes: {casts} per forward, each from {narrow} to {wide}.",
         because=(
-            Because("cast_time", "The casts up take {cast_time} of {math_time} GPU time in the trace; every later pass over a score matrix then moves twice the bytes, because it is {wide_score} instead of {score}."),
+            Because("cast_time", "The casts up take {cast_time} of {math_time} GPU time in the trace; a score matrix is then {wide_score} instead of {score}, so a pass that reads it and writes it moves twice the bytes."),
             Because("back_time", "Casts back down take {back_time} more."),
             Because("wasted_time", "One of those, {wasted_time} long, casts the whole matrix of attention weights back, for a second result that `scaled_dot_product_attention` then drops."),
             Because("first_ratio", "Counted by the hardware, math's first matmul writes {first_math} to DRAM where that of naive in place writes {first_naive}, {first_ratio} as much."),

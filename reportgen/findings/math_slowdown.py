@@ -12,7 +12,7 @@ from ..questions.bar_charts import time_bars
 from ..questions.kernel_tables import beside
 from ..questions.model import Advice, Because, Case, Decision, Evidence, Finding, claim, decide
 from ..questions.needs import compared, unmet
-from ..questions.ranked import UNSTEADY, disagreement, interval, timers_used, whiskers
+from ..questions.ranked import UNSTEADY, disagreement, interval, over_processes, timers_used, whiskers
 from ..questions.shared import OTHER_SHAPE, other_workload, software
 from ..questions.steps import share, stacked_roles, steps_table, total
 from ..saying.tables import Table, columns
@@ -34,7 +34,7 @@ _MOVED = (Because("both_moved", "The article's run differs from this one in devi
 SLOWER_CASES: dict[str, Case] = {
     "slower": Case(
         "holds",
-        "SDPA math is slower than naive in place: {math} against {inplace} of {quantity} per forward, {ratio} as long ({low} to {high}; {software}).",
+        "SDPA math is slower than naive in place: {math} against {inplace} of {quantity} per forward, {ratio} as long ({processes}; {software}).",
         because=(
             Because("extra", "Besides the steps that both take, math runs {extra}; they make up {extra_share} of its time in the trace."),
             Because("matmuls", "Its two matmuls alone take {matmuls}, against {naive_matmuls} in the naive forward."),
@@ -44,13 +44,13 @@ SLOWER_CASES: dict[str, Case] = {
     ),
     "faster": Case(
         "differs",
-        "SDPA math is faster than naive in place: {math} against {inplace} of {quantity} per forward, {ratio} as long ({low} to {high}; {software}).",
+        "SDPA math is faster than naive in place: {math} against {inplace} of {quantity} per forward, {ratio} as long ({processes}; {software}).",
         caveats=(Because("wall", "There is no GPU time on this device, so the wall time of eager forwards decides."), OTHER_SHAPE),
         advice=(Advice("Do not take this over to another device unmeasured: math is written to be right on any input, not to be fast."),),
     ),
     "tie": Case(
         "within noise",
-        "SDPA math and naive in place cannot be told apart: {math} against {inplace} of {quantity} per forward ({low} to {high}, smallest difference told apart {threshold}; {software}).",
+        "SDPA math and naive in place cannot be told apart: {math} against {inplace} of {quantity} per forward ({span}, smallest difference told apart {threshold}; {software}).",
         caveats=(Because("wall", "There is no GPU time on this device, so the wall time of eager forwards decides."), UNSTEADY, OTHER_SHAPE),
         advice=_FALLBACK,
     ),
@@ -76,7 +76,8 @@ def slower_rule(facts: RunFacts) -> Decision:
 def _ratio_args(pair: Pair) -> dict[str, object]:
     """Math ÷ naive in place: the median of the per-process ratios, the smallest and the largest."""
     ratio = pair.ratio
-    return {} if ratio is None else {"ratio": Ratio(ratio.median), "low": Ratio(ratio.low), "high": Ratio(ratio.high)}
+    return {} if ratio is None else {"ratio": Ratio(ratio.median), "low": Ratio(ratio.low), "high": Ratio(ratio.high), "processes": over_processes(ratio),
+                                      "span": over_processes(ratio, told=False)}
 
 
 def _parts(inplace: VariantFacts, math: VariantFacts) -> dict[str, object]:
@@ -97,19 +98,19 @@ def _parts(inplace: VariantFacts, math: VariantFacts) -> dict[str, object]:
 RATIO_CASES: dict[str, Case] = {
     "as-published": Case(
         "holds",
-        "Math takes {ratio} the GPU time of naive in place ({low} to {high}), which is about the article's {published} ({software}).",
+        "Math takes {ratio} the GPU time of naive in place ({processes}), which is about the article's {published} ({software}).",
         advice=_FALLBACK,
     ),
     "smaller": Case(
         "differs",
-        "Math takes {ratio} the GPU time of naive in place here ({low} to {high}), less than the article's {published} ({software}).",
+        "Math takes {ratio} the GPU time of naive in place here ({processes}), less than the article's {published} ({software}).",
         because=(Because("math_change", "Against the article's times, naive in place takes {inplace_change} and math {math_change}; the second is the smaller, and so is their ratio."),),
         caveats=_MOVED,
         advice=(Advice("Quote a slowdown with its device and its torch, or measure it: this ratio is a property of both."),),
     ),
     "larger": Case(
         "differs",
-        "Math takes {ratio} the GPU time of naive in place here ({low} to {high}), more than the article's {published} ({software}).",
+        "Math takes {ratio} the GPU time of naive in place here ({processes}), more than the article's {published} ({software}).",
         because=(Because("math_change", "Against the article's times, naive in place takes {inplace_change} and math {math_change}; the second is the larger, and so is their ratio."),),
         caveats=_MOVED,
         advice=(Advice("Quote a slowdown with its device and its torch, or measure it: this ratio is a property of both."),),
@@ -213,12 +214,12 @@ def _times(facts: RunFacts, shown: list[VariantFacts], beside: bool) -> list[Tab
         if len(shown) < len(PAIR) or ("sdpa_math", "naive_inplace") not in pairs:
             continue
         ratio = pairs["sdpa_math", "naive_inplace"].ratio
-        told = (Ratio(ratio.median), f"{Ratio(ratio.low)} to {Ratio(ratio.high)}") if ratio else (None, None)
+        told = (Ratio(ratio.median), over_processes(ratio, told=False)) if ratio else (None, None)
         rows.append((label, *(interval(variant.times[name]) for variant in shown), *told, *([PUBLISHED_RATIO if name == "gpu_time" else None] if beside else [])))
     if not rows:
         return []
     heads = ["Quantity", f"#{shown[0].title}", f"#{shown[1].title}", "#Ratio", "#Over the processes", *(["#Article"] if beside else [])]
-    return [Table(columns(*heads), tuple(rows), caption="Time per forward: median of the process medians, lowest and highest.",
+    return [Table(columns(*heads), tuple(rows), caption="Time per forward: median of the process medians, with the lowest and the highest where they read otherwise.",
                   notes=("The article's ratio is one of averages under the profiler.",) if beside else ())]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from ..analysis import RunFacts
 from ..analysis.chains import PAIR, Chained, chained, per_layer_ratio
 from ..analysis.masking import hidden_copies
-from ..numbers.statistics import MAGNITUDE_TOLERANCE, PROCESSES, magnitude
+from ..numbers.statistics import MAGNITUDE_TOLERANCE, PROCESSES, Estimate, magnitude
 from ..questions import needs
 from ..questions.model import Advice, Because, Case, Chart, Decision, Evidence, Finding, claim, decide, not_measurable
 from ..questions.needs import too_few
@@ -25,22 +25,22 @@ CASES: dict[str, Case] = {
     "no-copy": not_measurable("naive shows no copy under `masked_fill` here, so there is no kernel whose saving could add up."),
     "adds-up": Case(
         "holds",
-        "The saving adds up: {deep} chained forwards save {deep_saving}, {per_layer} each, {ratio} what a single forward saves ({single}; processes {low} to {high}).",
+        "The saving adds up: {deep} chained forwards save {deep_saving}, {per_layer} each, {ratio} what a single forward saves ({single}; {processes}).",
         because=(_SHARE,), caveats=(OTHER_SHAPE,), advice=_ADVICE,
     ),
     "adds-up-less": Case(
         "differs",
-        "The saving does not add up in full: {deep} chained forwards save {deep_saving}, {per_layer} each, only {ratio} what a single forward saves ({single}; processes {low} to {high}).",
+        "The saving does not add up in full: {deep} chained forwards save {deep_saving}, {per_layer} each, only {ratio} what a single forward saves ({single}; {processes}).",
         because=(_SHARE,), caveats=(OTHER_SHAPE,), advice=_ADVICE,
     ),
     "adds-up-more": Case(
         "differs",
-        "The saving more than adds up: {deep} chained forwards save {deep_saving}, {per_layer} each, {ratio} what a single forward saves ({single}; processes {low} to {high}).",
+        "The saving more than adds up: {deep} chained forwards save {deep_saving}, {per_layer} each, {ratio} what a single forward saves ({single}; {processes}).",
         because=(_SHARE,), caveats=(OTHER_SHAPE,), advice=_ADVICE,
     ),
     "costs-deep": Case(
         "differs",
-        "The saving does not add up: a single forward saves {single}, but {deep} chained forwards take {deep_more} longer in place, {each_more} each (processes {low} to {high} of what "
+        "The saving does not add up: a single forward saves {single}, but {deep} chained forwards take {deep_more} longer in place, {each_more} each ({processes} of what "
         "a single one saves).",
         caveats=(OTHER_SHAPE,),
     ),
@@ -79,12 +79,20 @@ def rule(facts: RunFacts) -> Decision:
     ratio = per_layer_ratio(single, deep)
     total, rest, saved = difference(deep.naive.median, deep.inplace.median)
     args |= {"deep": Count(deep.layers), "deep_saving": saved, "per_layer": Seconds(deep.per_layer), "single": Seconds(single.saved),
-             "ratio": Ratio(ratio.median), "low": Ratio(ratio.low), "high": Ratio(ratio.high), "total": total, "rest": rest,
+             "ratio": Ratio(ratio.median), "processes": _processes(ratio, told=deep.saved >= 0), "low": Ratio(ratio.low), "high": Ratio(ratio.high), "total": total, "rest": rest,
              "share": Percent(round(100 * deep.saved / deep.naive.median, 1)) if deep.saved > 0 else None, "deep_more": Seconds(-deep.saved),
              "each_more": Seconds(-deep.per_layer), "deep_each": _each(deep), "tolerance": f"±{Percent(100 * MAGNITUDE_TOLERANCE)}"}
     verdict = magnitude(ratio, 1.0)
     less = "costs-deep" if deep.saved < 0 else "adds-up-less"
     return decide({"holds": "adds-up", "straddles": "straddles"}.get(verdict) or (less if ratio.median < 1 else "adds-up-more"), **args)
+
+
+def _processes(ratio: Estimate, told: bool) -> str:
+    """`processes 0.997× to 1.00×`; where they read alike `in every process`. told: the sentence has given the ratio already."""
+    low, high = str(Ratio(ratio.low)), str(Ratio(ratio.high))
+    if low != high:
+        return f"processes {low} to {high}"
+    return "in every process" if told else f"in every process {low}"
 
 
 def _each(deep: Chained) -> str:
@@ -105,14 +113,16 @@ def evidence(facts: RunFacts) -> Evidence:
 
 def _cells(one: Chained) -> tuple[object, ...]:
     naive, inplace, saved = difference(one.naive.median, one.inplace.median, digits=4)
+    if one.compared.winner == "tie":
+        return naive, inplace, "not told apart", "not told apart"
     if one.saved < 0:
         return naive, inplace, f"nothing: {saved.removeprefix('-')} more", f"nothing: {Seconds(-one.per_layer)} more"
     return naive, inplace, saved, Seconds(one.per_layer)
 
 
 def _chart(found: tuple[Chained, Chained]) -> tuple[Chart, ...]:
-    """What is saved per forward; nothing where a chain saves nothing."""
-    if any(one.saved <= 0 for one in found):
+    """What is saved per forward; nothing where a chain saves nothing, or nothing that its processes tell from noise."""
+    if any(one.compared.winner != "second" for one in found):
         return ()
     data = {"labels": [f"{Count(one.layers)} chained" for one in found], "values": [one.per_layer * 1e6 for one in found], "low": None, "high": None, "unit": "µs",
             "ids": None, "reference": None, "log": False}

@@ -80,13 +80,19 @@ def us(value: Estimate | float | None) -> str | None:
 
 
 def interval(value: Estimate | None) -> str | None:
-    """`93.1 to 93.9`: lowest and highest process median in µs."""
-    return None if value is None else f"{Seconds(value.low).us()} to {Seconds(value.high).us()}"
+    """`93.1 to 93.9`: lowest and highest process median in µs; of one process, or where both read alike, no range is made up."""
+    if value is None:
+        return None
+    low, high = Seconds(value.low).us(), Seconds(value.high).us()
+    if len(value.samples) == 1:
+        return "one process"
+    return f"{low} to {high}" if low != high else f"{low} in every process"
 
 
 def ratio_interval(value: Estimate) -> str:
-    """`2.77 (2.75 to 2.79)`."""
-    return f"{significant(value.median)} ({significant(value.low)} to {significant(value.high)})"
+    """`2.77 (2.75 to 2.79)`; `2.77 in every process` where they read alike."""
+    middle, low, high = (significant(number) for number in (value.median, value.low, value.high))
+    return f"{middle} ({low} to {high})" if low != high else f"{middle} in {'every' if len(value.samples) > 1 else 'one'} process"
 
 
 def signed(percent: float) -> str:

@@ -63,13 +63,13 @@ def slowdown(facts: RunFacts) -> Table:
             if first is not None and second is not None and found is not None:
                 rows.append((f"Here, {name}", us(second), us(first), ratio_interval(found.ratio)))
     article = tuple(published.of(name, "gpu_time") for name in ("naive_inplace", "sdpa_math"))
-    if all(article):
+    if all(article) and published.same_workload(facts):
         rows.append((f"Article, {said['device']['name']}, GPU time", us(article[0]), us(article[1]), f"{said['math_slowdown']}"))
     timers = timers_used(facts, PAIR)
-    compared = [f"The article's times are averages under the profiler; those here are medians of {timers} without it."] if timers and all(article) and published.same_workload(facts) else []
+    compared = [f"The article's times are averages under the profiler; the GPU times here are medians of {timers} without it."] if timers and all(article) and published.same_workload(facts) else []
     notes = compared if facts.ok("naive_inplace", "sdpa_math") else [why_not(facts.variants.get(n)) for n in ("naive_inplace", "sdpa_math") if not facts.ok(n)]
     if not published.same_workload(facts):
-        notes.append(f"The article's values belong to its own workload; here: {facts.workload.describe()}.")
+        notes.append(f"The article's values belong to its own workload, so they do not stand here; this one: {facts.workload.describe()}.")
     return Table(columns("Where", "#Naive in place (µs)", "#SDPA math (µs)", "#Ratio (lowest to highest process)"), tuple(rows),
                  "The math backend beside naive attention with in-place masking.", tuple(notes))
 

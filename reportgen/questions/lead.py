@@ -8,6 +8,7 @@ from __future__ import annotations
 from itertools import combinations
 
 from ..analysis import FUSED, RunFacts, State, VariantFacts
+from ..analysis.first_calls import elsewhere
 from ..analysis.pins import PINNED
 from ..analysis.ranking import DefaultIs, Ranking, Standing, default, rank
 from ..numbers.statistics import PROCESSES
@@ -151,7 +152,10 @@ def first_call(facts: RunFacts) -> str:
         return ""
     again = worst.first_call_new_shape
     shape = f", and {extent(again.low, again.high)} at a new shape" if again and again.low >= DEAR_FIRST_CALL * worst.host_time.median else ""
-    return f"The first call in a process is another matter: {extent(worst.first_call.low, worst.first_call.high)} for {worst.title}{shape}."
+    rest = elsewhere(worst)
+    opening = f" ({Seconds(worst.first_call.samples[0])} in the run's first process)" if rest else ""
+    usual = rest or worst.first_call
+    return f"The first call in a process is another matter: {extent(usual.low, usual.high)} for {worst.title}{opening}{shape}."
 
 
 def default_backend(facts: RunFacts) -> str:

@@ -36,8 +36,23 @@ def whiskers(facts: RunFacts, quantity: str, names: Sequence[str]) -> str:
 
 
 def interval(time: Estimate | None) -> str | None:
-    """`59 µs (58.7 to 59.3 µs)`: the median of the processes with the smallest and the largest."""
-    return None if time is None else f"{Seconds(time.median)} ({Seconds(time.low)} to {Seconds(time.high)})"
+    """`59 µs (58.7 µs to 59.3 µs)`: the median of the processes with the smallest and the largest; the median alone where the three read alike."""
+    if time is None:
+        return None
+    middle, low, high = (str(Seconds(value)) for value in (time.median, time.low, time.high))
+    return middle if low == high else f"{middle} ({low} to {high})"
+
+
+def over_processes(ratio: Estimate, told: bool = True) -> str:
+    """`2.75× to 2.79×`, the smallest to the largest of the processes; where these read alike `in every process`.
+
+    told: the sentence has given the median already; else the one number stands before `in every process`
+    """
+    low, high = str(Ratio(ratio.low)), str(Ratio(ratio.high))
+    if low != high:
+        return f"{low} to {high}"
+    where = "in every process" if len(ratio.samples) > 1 else "in one process"
+    return where if told else f"{low} {where}"
 
 
 def ranges_said(facts: RunFacts, quantity: str, names: Sequence[str]) -> str:

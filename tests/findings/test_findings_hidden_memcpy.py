@@ -72,7 +72,7 @@ CASES_REACHED = {
         "In place the copy is gone, and a forward takes 126 µs less GPU time: 930 µs instead of 1,056 µs (0.881×, all seven processes agree)."),
     ("memcpy-inplace-removes", "removed-but-tie"): (
         lambda: variant(facts(), "naive", gpu_time=estimate(940)),
-        "In place the copy is gone, but the time it saves is not told apart from noise: 930 µs against 940 µs (ratio 0.989× to 0.989×, smallest difference told apart 2 %)."),
+        "In place the copy is gone, but the time it saves is not told apart from noise: 930 µs against 940 µs (ratio 0.989× in every process, smallest difference told apart 2 %)."),
     ("memcpy-inplace-removes", "removed-but-slower"): (
         lambda: variant(facts(), "naive", gpu_time=estimate(900)),
         "In place the copy is gone, and yet a forward takes longer: 930 µs against 900 µs (1.03×)."),

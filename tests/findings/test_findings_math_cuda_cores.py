@@ -105,7 +105,7 @@ def test_the_tf32_switch_is_named_only_where_it_is_on():
 
 def test_the_cast_that_is_dropped_is_found_between_softmax_and_the_last_matmul():
     assert outcome("math-upcast", facts()).because == (
-        "The casts up take 76.1 µs of 2.58 ms GPU time in the trace; every later pass over a score matrix then moves twice the bytes, because it is 512 MiB instead of 256 MiB.",
+        "The casts up take 76.1 µs of 2.58 ms GPU time in the trace; a score matrix is then 512 MiB instead of 256 MiB, so a pass that reads it and writes it moves twice the bytes.",
         "Casts back down take 196 µs more.",
         "One of those, 184 µs long, casts the whole matrix of attention weights back, for a second result that `scaled_dot_product_attention` then drops.")
 

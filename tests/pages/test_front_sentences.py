@@ -8,6 +8,7 @@ from builders import estimate, facts, variant
 
 from reportgen.analysis import RunFacts
 from reportgen.findings import FINDINGS
+from reportgen.numbers.statistics import Estimate
 from reportgen.pages import lead, site
 from reportgen.questions import lead as first
 from reportgen.run import DefaultBackend, Probes
@@ -59,6 +60,9 @@ def test_cpu_cost_names_every_fused_backend_or_the_tie() -> None:
 
 def test_the_first_call_is_mentioned_where_it_is_dear() -> None:
     assert first.first_call(facts("h200")) == "The first call in a process is another matter: 90.2 to 99.8 ms for SDPA cuDNN, and 57.0 to 63.0 ms at a new shape."
+    opened = variant(facts("h200"), "sdpa_cudnn", first_call=Estimate((0.625, 0.090, 0.060, 0.070, 0.065, 0.066, 0.072)))
+    assert first.first_call(opened) == (
+        "The first call in a process is another matter: 60.0 to 90.0 ms for SDPA cuDNN (625 ms in the run's first process), and 57.0 to 63.0 ms at a new shape.")
     cheap = facts("h200")
     for name in ("sdpa_efficient", "sdpa_flash", "sdpa_cudnn"):
         cheap = variant(cheap, name, first_call=estimate(60))
