@@ -132,9 +132,9 @@ class _Context:
             "memcpys": kinds["memcpy"] if on_gpu else None,
             "memsets": kinds["memset"] if on_gpu and trace.memsets_known else None,
             "trace_loss": loss,
-            "ops": tuple(OpFacts(op.name, op.path, op.start, op.duration, op.self_duration) for op in usual.ops),
-            "op_count": len(usual.ops),
-            "transposes": sum(op.name == "aten::transpose" for op in usual.ops),
+            "ops": tuple(OpFacts(op.name, op.path, op.start, op.duration, op.self_duration) for op in usual.ops) if usual else (),
+            "op_count": len(usual.ops) if usual else None,
+            "transposes": sum(op.name == "aten::transpose" for op in usual.ops) if usual else None,
             "other_ops": others,
             "integrity": trace.integrity,
             "trace_gpu_time": sum(activity.duration for activity in activities) if on_gpu else None,
@@ -201,13 +201,13 @@ def typical_forwards(forwards: Sequence[Forward]) -> list[Forward]:
     return [forward for forward in forwards if signature(forward) == chosen]
 
 
-def typical_ops(forwards: Sequence[Forward], preferred: Sequence[Forward]) -> tuple[Forward, int]:
-    """A forward with the most common list of ops, one of the `preferred` if it can be, and how many have another list.
+def typical_ops(forwards: Sequence[Forward], preferred: Sequence[Forward]) -> tuple[Forward | None, int]:
+    """A forward with the list of ops that more than half dispatched, one of the `preferred` if it can be, and how many have another list.
 
-    The earliest list wins a draw.
+    `None` without such a list: the profiler loses events, so what one forward lacks proves nothing, and nobody knows which is whole.
     """
     lists = {forward.index: tuple(op.path for op in forward.ops) for forward in forwards}
-    counts = Counter(lists.values())
-    usual = max(counts, key=lambda found: counts[found])
-    chosen = next(forward for forward in (*preferred, *forwards) if lists[forward.index] == usual)
-    return chosen, len(forwards) - counts[usual]
+    usual, count = Counter(lists.values()).most_common(1)[0]
+    if 2 * count <= len(forwards):
+        return None, len(forwards)
+    return next(forward for forward in (*preferred, *forwards) if lists[forward.index] == usual), len(forwards) - count

@@ -178,7 +178,7 @@ def _differing(run: Run, variants: Mapping[str, VariantFacts]) -> Iterator[Cavea
         if odd:
             yield Caveat(CaveatKind.FORWARDS_DIFFER, {"title": variant.title, "forwards": len(odd)})
         if variant.other_ops:
-            yield Caveat(CaveatKind.OPS_DIFFER, {"title": variant.title, "forwards": variant.other_ops, "ops": Count(variant.op_count or 0)})
+            yield Caveat(CaveatKind.OPS_DIFFER, {"title": variant.title, "forwards": variant.other_ops, "ops": None if variant.op_count is None else Count(variant.op_count)})
 
 
 def _uncounted(run: Run, variants: Mapping[str, VariantFacts]) -> Iterator[Caveat]:

@@ -39,8 +39,9 @@ def pin_rule(facts: RunFacts) -> Decision:
     held = [facts.variants[name] for name in PINNED if name in facts.variants]
     seen = [variant for variant in held if variant.ok or (variant.state.ran and variant.ops)]
     missing = [name for name in PINNED if name not in {variant.id for variant in seen}]
-    if any(not variant.ops for variant in seen):
-        return needs.older(facts, needs.OPS_LIST)
+    unknown = next((gate for variant in seen if (gate := needs.no_ops(facts, variant.id))), None)
+    if unknown:
+        return unknown
     wrong = [variant for variant in seen if own_op(variant) is None]
     args = {"software": software(facts, "torch", "cudnn"), "other_workload": other_workload(facts), **_default(facts)}
     if wrong:

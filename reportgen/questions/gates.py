@@ -22,6 +22,7 @@ GATES: Mapping[str, Case] = {
     "no-gpu-lane": not_measurable("this run's trace has no GPU lane, so there is nothing to count."),
     "lost-trace": not_measurable("no trace of {missing} could be taken ({reason})."),
     "lost-records": not_measurable("the GPU activities of {missing} cannot be counted: {reason}."),
+    "ops-differ": not_measurable("the CPU ops of {missing} cannot be told: its {forwards} have different lists of them, and no list has a majority."),
     "untimed": not_measurable("the {quantity} of {missing} could not be taken ({reason})."),
     "few": Case("within noise", "Nothing can be told apart: this run has {processes} for each variant, and {needed} are needed."),
     "mixed-timers": not_measurable("the GPU times of {mixed} were taken by different timers, and their traces do not settle which is smaller."),

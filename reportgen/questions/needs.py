@@ -37,7 +37,7 @@ def lane(*names: str) -> Need:
 
 def ops(*names: str) -> Need:
     """Every named variant ran, and its CPU ops are known."""
-    return Need(f"the CPU ops of {', '.join(names)}", lambda facts: unmet(facts, ran(*names)) or _first(facts, names, _no_ops))
+    return Need(f"the CPU ops of {', '.join(names)}", lambda facts: unmet(facts, ran(*names)) or _first(facts, names, no_ops))
 
 
 def timed(quantity: str, *names: str) -> Need:
@@ -141,9 +141,13 @@ def _lost_trace(facts: RunFacts, name: str) -> Decision | None:
     return None
 
 
-def _no_ops(facts: RunFacts, name: str) -> Decision | None:
-    if facts.variants[name].ops:
+def no_ops(facts: RunFacts, name: str) -> Decision | None:
+    """The gate where nobody knows which CPU ops a forward dispatches."""
+    variant = facts.variants[name]
+    if variant.ops:
         return None
+    if variant.other_ops:
+        return decide("ops-differ", missing=variant.title, forwards=plural(variant.other_ops, "recorded forward"))
     return _lost_trace(facts, name) or older(facts, OPS_LIST)
 
 

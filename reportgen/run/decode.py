@@ -2,7 +2,8 @@
 
 Types are read as they are meant: nested dataclasses, `X | None`, `tuple[X, ...]`, `Mapping[str, X]`, `Literal`,
 `Estimate`, with ranges as `Annotated` metadata (see `ranges`). What a type does not name is left out in silence,
-since another program may have recorded more; `null` is as good as not recorded where a field has a default.
+since another program may have recorded more; `null` is as good as not recorded where a field has a default. Text is
+read without what steers a terminal or turns the order of reading (see `saying.signs`).
 
 A type is looked through once and becomes a reader: a function of the value and its place.
 """
@@ -18,6 +19,7 @@ from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from ..numbers.statistics import Estimate
+from ..saying import signs
 from .ranges import Known
 
 LONGEST_SHOWN = 60
@@ -117,7 +119,7 @@ def _leaf(kind: Any) -> Reader:
     def leaf(value: Any, place: str) -> Any:
         if not fits(value):
             raise _misfit(value, place, "a finite number" if kind is float and _is_number(value) else words)
-        return int(value) if kind is int else value
+        return signs.shown(value) if kind is str else int(value) if kind is int else value
 
     return leaf
 

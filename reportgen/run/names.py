@@ -70,12 +70,12 @@ def problems(device: object, workload: object, label: object, traces: Mapping[st
     return [one for one in found if one]
 
 
-def below(root: Path, target: Path) -> Path:
+def below(root: Path, target: Path, what: str = "would be written to") -> Path:
     """`target`, if it lies below `root` with every link followed.
 
     Raises:
         RunInvalid: it does not.
     """
     if not target.resolve().is_relative_to(root.resolve()) or target.resolve() == root.resolve():
-        raise RunInvalid(f"would be written to {target}, which is outside of {root}", cure="remove the link that leads out of the folder, or the run with that name")
+        raise RunInvalid(f"{what} {target}, which is outside of {root}", cure="remove the link that leads out of the folder, or the run with that name")
     return target

@@ -128,6 +128,8 @@ def _check_names(run: Run, traces: Mapping[str, str | None]) -> None:
     for variant, trace in traces.items():
         if trace and not (run.path / trace).is_file():
             raise RunInvalid(f"{variant} names the trace {trace}, which is not there", where=str(run.path / RUN_FILE), cure="restore the file from version control")
+        if trace:  # what a link leads to would be quoted in an error, or copied
+            names.below(run.path, run.path / trace, "is read from")
 
 
 def _check_whole(run: Run) -> None:

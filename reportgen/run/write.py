@@ -50,10 +50,12 @@ def save(data: dict[str, Any], traces: Mapping[str, dict[str, Any]], runs_root: 
 def known(value: Any) -> Any:
     """`value` with `None` for every number that is not finite: torch or a tool answered, and it is not known how much.
 
-    A gradient that is NaN, or a counter that overflowed, shall not cost the run that was measured.
+    A gradient that is NaN, a counter that overflowed, or half of a letter in a reason shall not cost the run that was measured.
     """
     if isinstance(value, dict):
-        return {key: known(item) for key, item in value.items()}
+        return {known(key): known(item) for key, item in value.items()}
+    if isinstance(value, str):
+        return value.encode("utf-8", errors="replace").decode("utf-8")
     if isinstance(value, (list, tuple)):
         return [known(item) for item in value]
     return None if isinstance(value, float) and not isfinite(value) else value
@@ -61,6 +63,6 @@ def known(value: Any) -> Any:
 
 def write_trace(file: Path, trace: dict[str, Any]) -> None:
     """Gzips a trace without a time stamp or file name, so that equal traces are equal files."""
-    payload = json.dumps(trace, separators=(",", ":"), ensure_ascii=False).encode()
+    payload = json.dumps(trace, separators=(",", ":"), ensure_ascii=False).encode("utf-8", errors="replace")
     with open(file, "wb") as raw, gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0, compresslevel=9) as packed:
         packed.write(payload)

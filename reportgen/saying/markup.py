@@ -71,7 +71,8 @@ def code(name: str) -> str:
     if not name:
         return MISSING
     if "|" in name or "`" in name:
-        return "<code>" + "".join(c if c.isalnum() or c in " _-.,:()[]=+/" else f"&#{ord(c)};" for c in name) + "</code>"
+        # a tag ends no Markdown: within it a bracket would still open a link, and an underscore at a word's edge emphasis
+        return "<code>" + re.sub(r"[^\w .,:()=+/-]|(?<!\w)_|_(?!\w)", lambda sign: f"&#{ord(sign[0])};", name) + "</code>"
     return f"`{name}`"
 
 

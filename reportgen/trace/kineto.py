@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import TraceMalformed
+from ..saying import signs
 from .shapes import FORWARD, ActivityKind
 
 RECORD_AGAIN = "record the run again, or restore the file from version control"
@@ -91,11 +92,6 @@ def _plain(raw: Mapping[str, Any], place: int, key: str, file: str) -> object:
     return found
 
 
-def _writable(name: str) -> str:
-    """A name without halves of surrogate pairs, which no file can hold."""
-    return name if name.isascii() else name.encode("utf-8", errors="replace").decode("utf-8")
-
-
 def queues_work(call: str) -> bool:
     """Whether a call of the runtime or the driver queues a kernel, a copy or a memset, so that the GPU should have a record of it."""
     return _LAUNCH_API.match(call) is not None
@@ -124,7 +120,7 @@ def _event(category: str, raw: Mapping[str, Any], thread: tuple[object, object],
     if duration < 0 or (category in KINDS and start == 0 and duration == 0):
         return None
     args = raw.get("args")
-    return Event(category, _writable(raw["name"]), thread, start, start + duration, args if isinstance(args, Mapping) else {})
+    return Event(category, signs.name(raw["name"]), thread, start, start + duration, args if isinstance(args, Mapping) else {})
 
 
 def number(value: object) -> float | None:

@@ -17,8 +17,11 @@ from typing import Any
 
 import pytest
 
-from reportgen import analysis, findings, run, trace
-from reportgen.pages import render_facts
+from reportgen import analysis, findings, readings, run, trace
+from reportgen.commands import facts_json
+from reportgen.commands.summary import summary
+from reportgen.pages import readme, render_facts
+from reportgen.questions import caveats
 from reportgen.saying.units import listed
 
 RECORDED = Path(__file__).resolve().parents[2] / "docs" / "runs" / "nvidia-h200" / "article"
@@ -73,7 +76,7 @@ NO_FORWARD_IS_WHOLE: dict[str, Callable[[Events], Events]] = {
     "all calls": calls,
 }
 ONE_FORWARD_IS_WHOLE = {f"the first {count} forwards": first_forwards(count) for count in (1, 2, 3, 4, 5)}
-SOMETHING_IS_LEFT = {"only copies": of_kind("gpu_memcpy"), "only memsets": of_kind("gpu_memset"), "all but the last record": lambda events: all_records(events)[:-1],
+SOMETHING_IS_LEFT = {"only copies": of_kind("gpu_memcpy"), "all but the copies": lambda events: [e for e in all_records(events) if e["cat"] != "gpu_memcpy"], "only memsets": of_kind("gpu_memset"), "all but the last record": lambda events: all_records(events)[:-1],
                      "every second call": lambda events: calls(events)[::2]}
 
 
@@ -155,6 +158,63 @@ def test_records_lost_at_random_in_all_variants_turn_no_verdict(monkeypatch, nor
     source, chance = random.Random(seed), 2 ** (1 + seed % 4)
     traces = {name: broken(name, lambda events: [e for e in all_records(events) if source.randrange(chance) == 0]) for name in COUNTS_THE_GPU_SIDE_OF}
     assert turned_over(findings.outcomes(facts_with(monkeypatch, **traces)), normal) == {}
+
+
+def losing_ops(name: str, forwards: int) -> trace.Trace:
+    """The last `forwards` forwards lack their last CPU op, their last two, their last three, …"""
+    events = document(name)["traceEvents"]
+    ranges = sorted((e["ts"], e["ts"] + e["dur"]) for e in events if e.get("name") == trace.FORWARD and e.get("cat") == "user_annotation")[-forwards:]
+    ops = [sorted((e for e in events if e.get("cat") == "cpu_op" and begin <= e["ts"] < end), key=lambda e: e["ts"]) for begin, end in ranges]
+    gone = {id(op) for number, inside in enumerate(ops) for op in inside[-1 - number:]}
+    return trace.parse({**document(name), "traceEvents": [e for e in events if id(e) not in gone]})
+
+
+def test_ops_that_two_of_five_forwards_lost_are_still_counted(monkeypatch, normal):
+    facts = facts_with(monkeypatch, sdpa_efficient=losing_ops("sdpa_efficient", 2))
+    assert (facts.variants["sdpa_efficient"].op_count, facts.variants["sdpa_efficient"].other_ops) == (15, 2)
+    assert {claim: outcome.verdict for claim, outcome in findings.outcomes(facts).items()} == {claim: outcome.verdict for claim, outcome in normal.items()}
+
+
+def test_where_no_list_of_ops_has_a_majority_none_is_counted(monkeypatch, normal):
+    """Each of the five forwards has another list: nobody knows which list is whole, and no pin is called ignored."""
+    facts = facts_with(monkeypatch, sdpa_efficient=losing_ops("sdpa_efficient", 5))
+    variant = facts.variants["sdpa_efficient"]
+    assert (variant.ops, variant.op_count, variant.transposes, variant.other_ops) == ((), None, None, 5)
+    outcomes = findings.outcomes(facts)
+    assert turned_over(outcomes, normal) == {}
+    assert outcomes["sdpa-pin"].headline == "Not measurable: the CPU ops of SDPA efficient cannot be told: its 5 recorded forwards have different lists of them, and no list has a majority."
+    assert "SDPA efficient: no list of CPU ops was dispatched by more than half of its 5 recorded forwards, so none is counted here." in caveats.all_said(facts)
+    assert render_facts([facts], facts.slot)
+
+
+RECORDS = {"naive": (5, 1), "naive_inplace": (5, 0), "sdpa_math": (20, 0), "sdpa_efficient": (1, 0), "sdpa_flash": (1, 0), "sdpa_cudnn": (1, 0), "naive_compiled": (3, 0)}
+"""Kernels and copies of one forward on the H200."""
+LOST = [(name, f"the first {count} kernels of each forward", first_kernels(count)) for name, (kernels, _) in RECORDS.items() for count in range(1, kernels + 1)]
+LOST += [(name, what, loss) for name in RECORDS for what, loss in {**ONE_FORWARD_IS_WHOLE, **NO_FORWARD_IS_WHOLE, **SOMETHING_IS_LEFT}.items()]
+
+
+@pytest.mark.parametrize(("name", "loss"), [(name, loss) for name, _, loss in LOST], ids=[f"{name}, {what}" for name, what, _ in LOST])
+def test_each_loss_of_each_variant_is_told_and_nothing_raises(monkeypatch, normal, name, loss):
+    """Where every forward lacks a record of a kernel or a copy, nothing is decided that is counted on the GPU's side; everything can be said."""
+    events = document(name)["traceEvents"]
+    gone = {id(e) for e in loss(events)}
+    lacking = [any(id(e) in gone and e["cat"] != "gpu_memset" for e in forward) for forward in per_forward(events)[-5:]]
+    facts = facts_with(monkeypatch, **{name: broken(name, loss)})
+    outcomes = findings.outcomes(facts)
+    assert turned_over(outcomes, normal) == {}
+    if all(lacking):
+        assert [claim for claim in COUNTS_THE_GPU_SIDE_OF[name] if claim in decided(outcomes)] == []
+        assert facts.variants[name].kernels is None and facts.variants[name].trace_loss is not None
+    said = [outcome.headline for outcome in (*outcomes.values(), *readings.answers(facts).values())]
+    said += [summary(facts, outcomes, {}, ""), readme.section(facts, outcomes)]
+    assert not re.search(r"\b0 kernels|none at all|recorded before|\bnan\b|\bNone\b", "\n".join(said))
+    json.dumps(facts_json.to_json(facts, outcomes), allow_nan=False)
+
+
+@pytest.mark.parametrize("name", RECORDS)
+def test_the_recorded_forward_has_these_records(name):
+    kinds = [[e["cat"] for e in forward] for forward in per_forward(document(name)["traceEvents"])]
+    assert {(kind.count("kernel"), kind.count("gpu_memcpy")) for kind in kinds if kind} == {RECORDS[name]}
 
 
 def test_only_the_copy_of_naive_lost_is_no_proof_that_there_is_none(monkeypatch):

@@ -172,3 +172,19 @@ def test_a_long_values_text_stays_inside_the_picture() -> None:
     wide = bars({"labels": ["Naive"], "values": [4.0], "unit": "thousandths"})
     (end,) = [text for text in wide.axes[0].texts if text.get_text() == "4.00 thousandths"]
     assert end.get_position()[0] + style.text_width(end.get_text()) * 1.12 <= style.WIDTH
+
+
+OF_THE_WORLD = "測試卡 한국어 🚀 עברית e\u0301 \ufffd $\\frac{$"
+
+
+@pytest.mark.parametrize(("form", "data"), [
+    ("bars", {"labels": [OF_THE_WORLD], "values": [1.0], "unit": "µs", "reference": [1.0], "reference_label": OF_THE_WORLD}),
+    ("stacked", {"labels": [OF_THE_WORLD], "series": [(OF_THE_WORLD, [1.0])], "unit": "µs"}),
+    ("lanes", {"ops": [(OF_THE_WORLD, 0.0, 900.0, 0)], "launches": [1.0], "activities": [(OF_THE_WORLD, "kernel", 2.0, 500.0, 1.0)]}),
+    ("roofline", {"ceiling_bytes": 1e12, "ceilings_flop": [(OF_THE_WORLD, 1e14)], "points": [(OF_THE_WORLD, "naive", 10.0, 1e12)]}),
+])
+def test_letters_that_our_font_lacks_are_drawn_without_a_word(form: str, data: Any, recwarn: pytest.WarningsRecorder) -> None:
+    """A variant of one's own may have a title in any script; the reader's browser has the font."""
+    drawn = charts.svg(form, data, OF_THE_WORLD)
+    ElementTree.fromstring(drawn)
+    assert OF_THE_WORLD[:3].encode() in drawn and [str(one.message) for one in recwarn] == []

@@ -54,6 +54,8 @@ REACHED = {
                    "Not measurable: no trace of SDPA efficient could be taken (the profiler raised)."),
     "lost-records": ("efficient-one-kernel", lambda: lost(facts(), "sdpa_efficient", "GPU records", "3 of 5 are missing", **BARE),
                      "Not measurable: the GPU activities of SDPA efficient cannot be counted: 3 of 5 are missing."),
+    "ops-differ": ("math-upcast", lambda: variant(without_ops(facts(), "sdpa_math"), "sdpa_math", other_ops=5),
+                   "Not measurable: the CPU ops of SDPA math cannot be told: its 5 recorded forwards have different lists of them, and no list has a majority."),
     "untimed": ("math-3.7x", lambda: lost(facts(), "sdpa_math", "GPU time", "the queue ran dry", gpu_time=None),
                 "Not measurable: the GPU time of SDPA math could not be taken (the queue ran dry)."),
     "few": ("math-slower", lambda: processes(facts("a100"), 3), "Nothing can be told apart: this run has 3 processes for each variant, and 7 are needed."),

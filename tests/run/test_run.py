@@ -142,3 +142,13 @@ def test_a_field_of_another_type_is_named_with_what_it_should_be(tmp_path, place
 
 def test_an_optional_field_may_be_null(tmp_path):
     assert run_room.from_json(turned(("device", "sm_count"), None), tmp_path).device.sm_count is None
+
+
+def test_half_a_letter_in_a_reason_or_a_trace_does_not_cost_the_run(tmp_path):
+    """Torch's words may hold one; no file can."""
+    data = minimal()
+    data["variants"]["naive"].update(status="failed", reason="broke off: \ud800")
+    folder = run_room.save(data, {"naive": {"traceEvents": [{"name": "flash\udfff"}]}}, tmp_path)
+    found = run_room.load(folder)
+    assert (found.variants["naive"].reason, found.edited) == ("broke off: ?", ())
+    assert b'"flash?"' in gzip.decompress((folder / "naive.trace.json.gz").read_bytes())

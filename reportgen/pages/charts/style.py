@@ -10,6 +10,7 @@ import html
 import io
 import math
 import re
+import warnings
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
@@ -63,7 +64,8 @@ SETTINGS = {
 
 def to_svg(draw: Callable[[], Figure], alt: str) -> bytes:
     """Runs `draw` under the shared settings; the picture's title is `alt`."""
-    with rc_context():
+    with rc_context(), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from font", UserWarning)  # letters stay letters in the file
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(SETTINGS)
         buffer = io.BytesIO()
@@ -111,6 +113,8 @@ def _advance(character: str) -> float:
 
     font = get_font(findfont("DejaVu Sans"))
     font.set_size(100, 72)
+    if not font.get_char_index(ord(character)):  # the reader's browser has another font for it, in which no sign is wider than high
+        return 1.0
     return float(font.load_char(ord(character)).linearHoriAdvance) / 65536 / 100
 
 
