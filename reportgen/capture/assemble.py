@@ -17,6 +17,7 @@ NOT_ASKED = "not asked for in this run"
 NO_CHAINS = "chains of forwards were not asked for in this run"
 RAN = ("ok", "wrong")
 """What gave a result, right or wrong: its times and its trace are recorded, and a wrong one is ranked nowhere."""
+NO_PROBES = "not tried in this run"
 COMPILE_ON_CPU = "compiling takes longer than the rest of a CPU run; ask for this variant by name to have it"
 
 
@@ -117,6 +118,28 @@ def chains(timed: Timed) -> dict[str, Any]:
     for name in room.CHAINED:
         result[name] = {str(layers): [one[name][str(layers)] for one in taken] for layers in room.LAYERS}
     return result
+
+
+def correctness(answers: Answers) -> dict[str, Any]:
+    """What the watch found (the fields of `run.Correctness`), from the answers to `trying.steps` and `picks`."""
+    found: dict[str, dict[str, Any]] = {}
+    for (task, step), answer in answers.items():
+        if task != "probe" or step is None:
+            continue
+        name, choice = step.split()
+        probe = found.setdefault(name, {"tried": {}, "control": {}, "cured": None, "not_here": None, "seconds": 0.0})
+        value = answer["value"] or {"tried": {"outcome": "failed", "reason": answer["reason"], "compared": [], "picked": None}}
+        probe["seconds"] += answer["seconds"]
+        probe["not_here"] = probe["not_here"] or value.get("not_here")
+        for part in ("tried", "control"):
+            if value.get(part):
+                probe[part][choice] = value[part]
+        probe["cured"] = probe["cured"] or value.get("cured")
+    if not found:
+        return {"reason": NO_PROBES}
+    picks = answers.get(("picks", None), {})
+    seconds = sum(probe["seconds"] for probe in found.values()) + picks.get("seconds", 0.0)
+    return {"probes": found, "picks": picks.get("value") or [], "seconds": seconds, "reason": None}
 
 
 def clocks(timed: Timed, watch: neighbours.Watch) -> dict[str, Any]:

@@ -15,14 +15,14 @@ from typing import Any
 import variants as variant_room
 
 from ..run.workload import ARTICLE, PRESETS, Workload
-from . import causes, ceilings, counters, cupti, environment, machine, memory, numerics, operands, probes, processes, profiling, rounds, sampler, training
+from . import causes, ceilings, counters, cupti, environment, machine, memory, numerics, operands, picking, probes, processes, profiling, rounds, sampler, training, trying
 from .faults import Spoiled
 from .patience import LONG_TRACE, TraceSteps
 from .processes import Report
 from .refusal import listening
 
 Task = tuple[str, "str | None"]
-"""What to do, and for which variant."""
+"""What to do, and for which variant; for `probe`: which one with which choice, see `trying.steps`."""
 
 VARIANT_TASKS: dict[str, Callable[..., Any]] = {
     "numerics": numerics.check,
@@ -32,7 +32,7 @@ VARIANT_TASKS: dict[str, Callable[..., Any]] = {
     "trace": profiling.trace,
     "training_kernels": training.count_kernels,
 }
-DEVICE_TASKS: dict[str, Callable[..., Any]] = {"ceilings": ceilings.measure, "probes": probes.run_all}
+DEVICE_TASKS: dict[str, Callable[..., Any]] = {"ceilings": ceilings.measure, "probes": probes.run_all, "picks": picking.picks}
 WORDS = {
     "numerics": "accuracy against FP64",
     "masked_row": "a fully masked row",
@@ -42,6 +42,8 @@ WORDS = {
     "training_kernels": "kernels of forward and backward",
     "ceilings": "copy and matmul ceilings",
     "probes": "probes",
+    "probe": "beside FP64",
+    "picks": "what torch picks",
     "profiler": "starting the profiler",
     "compiled": "compiling and timing",
 }
@@ -115,7 +117,7 @@ def work(report: Report, tasks: tuple[Task, ...], device: str, workload: Workloa
             report.at(task[1] or "the device", WORDS[task[0]])
             answer = _answer(report, task, device, workload, rounds_plan, steps)
             report.result(task, asdict(answer))
-            if answer.status != "ok":
+            if answer.status != "ok" or task[0] == "probe":
                 _still_answers(device)
 
 
@@ -135,6 +137,8 @@ def _answer(report: Report, task: Task, device: str, workload: Workload, rounds_
             value = rounds.measure(report, rounds_plan)
         elif name == "profiler":
             profiling.start(device)
+        elif name == "probe" and variant:
+            value = trying.answer(variant, device)
         elif variant is None:
             value = DEVICE_TASKS[name](device, workload)
         else:

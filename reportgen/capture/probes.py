@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from variants.backends import BACKENDS, BY_OP
+from variants.backends import BACKENDS
 
 from ..run.workload import Workload
-from . import numerics, occupancy_probe, operands
+from . import numerics, occupancy_probe, operands, picking
 from .refusal import listening
 
 MINIMAL_REFUSAL = """\
@@ -50,28 +50,10 @@ def default_backend(device: str, workload: Workload) -> dict[str, str | None]:
     import torch.nn.functional as F
 
     q, k, v, _ = operands.make(device, workload)
-    with torch.no_grad(), _listener() as seen:
+    with torch.no_grad(), picking.listener() as seen:
         F.scaled_dot_product_attention(q, k, v, is_causal=workload.causal)
-    for op in seen.ops:
-        if op in BY_OP:
-            return {"name": BY_OP[op], "op": op}
-    return {"name": "math", "op": BACKENDS["math"].ops[0]}
-
-
-def _listener() -> Any:
-    """A dispatch mode that notes the names of the ops that run inside it."""
-    from torch.utils._python_dispatch import TorchDispatchMode
-
-    class Listener(TorchDispatchMode):  # type: ignore[misc]  # torch is not in the checkers' environment
-        def __init__(self) -> None:
-            super().__init__()
-            self.ops: list[str] = []
-
-        def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-            self.ops.append(function._schema.name)
-            return function(*args, **(kwargs or {}))
-
-    return Listener()
+    name, op = picking.backend(seen.ops) or ("math", BACKENDS["math"].ops[0])
+    return {"name": name, "op": op}
 
 
 def autograd(device: str, workload: Workload) -> dict[str, Any]:

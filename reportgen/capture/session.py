@@ -16,7 +16,7 @@ from ..errors import CaptureFailed, DeviceUnavailable
 from ..numbers.statistics import PROCESSES
 from ..run.workload import ARTICLE, Workload, altered
 from ..saying.progress import Progress, Silent
-from . import assemble, cause_words, causes, evidence, limits, neighbours, operands, patience, probes, processes, refusal, rounds
+from . import assemble, cause_words, causes, evidence, limits, neighbours, operands, patience, probes, processes, refusal, rounds, trying
 from .causes import Notice
 from .evidence_stage import COMPILE_PATIENCE, EvidenceStage
 from .faults import ChildFailed
@@ -98,6 +98,7 @@ class _Capture:
             "clocks": assemble.clocks(self.timed, self.watch),
             "noticed": assemble.noticed(survey["notices"]),
             "probes": self._probes(),
+            "correctness": assemble.correctness(self.answers),
             "variants": self._entries(survey["device"], compiled),
             "phases": {name: round(seconds, 3) for name, seconds in self.journal.phases.items()},
             "counters": counted,
@@ -135,12 +136,7 @@ class _Capture:
 
     def _survey(self) -> dict[str, Any]:
         with self.journal.stage("survey", "importing torch, looking at the device"):
-            try:
-                found = processes.run(evidence.survey, (self.request.device, self.request.workload), at=self.progress.at)
-            except ChildFailed as failure:
-                raise CaptureFailed(f"the device could not be looked at ({failure.reason})", cure="`make doctor` says what it finds") from None
-        if "device" not in found:
-            raise _unavailable(found["notices"])
+            found = surveyed(self.request.device, self.request.workload, self.progress)
         found["workload"] = altered(found["workload"], self.request.sizes)
         return found
 
@@ -198,7 +194,8 @@ class _Capture:
         if device != "cpu" and training:
             tasks += [("training_kernels", name) for name in named]
         tasks += [("probes", None)]
-        return tasks + [(task, name) for name in slow for task in ("compiled", "numerics", "masked_row", "memory", "trace")]
+        tasks += [(task, name) for name in slow for task in ("compiled", "numerics", "masked_row", "memory", "trace")]
+        return tasks if self.request.quick else [*tasks, ("picks", None), *trying.steps()]  # last: what poisons the device costs nothing else
 
     def _evidence(self, survey: dict[str, Any], plan: rounds.Plan, extent: Extent) -> tuple[assemble.Timed, dict[str, str]]:
         """Tasks in one process, and in another one after a crash; the timing of the slow starters, and which traces were taken twice."""
@@ -232,6 +229,32 @@ class _Capture:
                 return processes.run(evidence.count, (ran, survey["device"], survey["workload"], self.request.counters), at=self.progress.at)
             except ChildFailed as failure:
                 return None, f"taking them failed: {failure.reason}"
+
+
+def surveyed(device: str | None, workload: Workload | None, progress: Progress) -> dict[str, Any]:
+    """What `evidence.survey` says of a device that can be used.
+
+    Raises:
+        DeviceUnavailable: it cannot.
+        CaptureFailed: it could not be looked at.
+    """
+    try:
+        found: dict[str, Any] = processes.run(evidence.survey, (device, workload), at=progress.at)
+    except ChildFailed as failure:
+        raise CaptureFailed(f"the device could not be looked at ({failure.reason})", cure="`make doctor` says what it finds") from None
+    if "device" not in found:
+        raise _unavailable(found["notices"])
+    return found
+
+
+def watch(device: str | None, ids: Sequence[str], progress: Progress) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Tries correctness probes alone: what `surveyed` says, and the fields of `run.Correctness`. ids: of the probes, or none for all."""
+    survey = surveyed(device, None, progress)
+    own = survey["device"]
+    threads = None if operands.is_gpu(own) else max(1, limits.available_processors() - 1)
+    plan = rounds.Plan(own, survey["workload"], (), process=0, rounds=1, settle_seconds=0.0, most_threads=threads, chains=False)
+    stage = EvidenceStage(Journal(progress), own, (own, survey["workload"], plan))
+    return survey, assemble.correctness(stage.run([("picks", None), *trying.steps(ids or None)]))
 
 
 def _unavailable(notices: Sequence[Notice]) -> DeviceUnavailable:

@@ -45,6 +45,7 @@ EPILOG = """examples:
   python -m reportgen profile --sequence 2048         the device's own workload but for the sequence
   python -m reportgen render --check                  are the committed pages what the runs render to?
   python -m reportgen facts nvidia-h200/article --json
+  python -m reportgen probes                          does SDPA give right results here? exit status 1 if not
 
 `make help` lists the commands that make the environments as well."""
 
@@ -102,7 +103,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def parser() -> argparse.ArgumentParser:
-    from . import doctor, reporting, reviewing, serving
+    from . import doctor, probing, reporting, reviewing, serving
 
     root = _Parser(prog="python -m reportgen", description=DESCRIPTION, epilog=EPILOG,
                                    formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -132,6 +133,7 @@ def parser() -> argparse.ArgumentParser:
     facts.set_defaults(command=_facts)
 
     doctor.register(commands)
+    probing.register(commands)
     serving.register(commands)
     reporting.register(commands)
     reviewing.register(commands)

@@ -9,11 +9,11 @@ from __future__ import annotations
 import importlib
 from functools import cache
 
-from .model import Cure, Inputs, Kind, Needs, Probe, Report
+from .model import Cure, Inputs, Kind, Needs, NotHere, Probe, Report
 
-__all__ = ["NAMES", "Cure", "Inputs", "Kind", "Needs", "Probe", "Report", "load"]
+__all__ = ["NAMES", "Cure", "Inputs", "Kind", "Needs", "NotHere", "Probe", "Report", "load"]
 
-NAMES: tuple[str, ...] = ()
+NAMES: tuple[str, ...] = ("masked_backward", "mask_type", "causal_one_query")
 """The files of this room, in the order in which pages show them: what the default may meet first."""
 
 

@@ -23,6 +23,7 @@ class Needs(Enum):
 
     MASK = "a mask of its own"
     OTHER_TYPE = "a mask in another type than q"
+    MASK_GRADIENT = "a mask that asks for a gradient"
     EMPTY_ROWS = "a row that may see no key"
     LARGE_LOGITS = "logits far from 0"
     GRADIENTS = "gradients"
@@ -33,8 +34,11 @@ class Needs(Enum):
     DROPOUT = "dropout"
     ODD_LENGTH = "a length that is no multiple of the tile"
     ODD_HEAD_DIM = "a head dimension that is no multiple of 8"
+    OTHER_HEAD_DIM = "another head dimension for v than for q"
+    LARGE_HEAD_DIM = "a head dimension above 256"
     EXTREME_BATCH = "an empty or a huge batch"
     LARGE_TENSORS = "tensors of more than 2³¹ elements"
+    NAN = "NaN in an operand"
 
 
 @dataclass(frozen=True)
@@ -54,8 +58,10 @@ class Inputs:
 
     q, k, v: `[batch, heads, length, head_dim]`; mask: bool (True may be seen) or floats, or `None`
     options: further arguments (`is_causal`, `enable_gqa`, `scale`, `dropout_p`)
-    upstream: gradient of the output, where gradients are compared; q, k and v then ask for theirs
-    meant: the mask that the writer of the call means, where it is not `mask` (traps): bool, True may be seen
+    upstream: gradient of the output, where gradients are compared
+    wants: who asks for a gradient then: `q`, `k`, `v`, `mask`
+    meant: traps: the inputs whose exact result is what the writer of the call means
+    keys_show: v is the identity, so that the output shows which keys dropout kept, and the gradients must fit them
     """
 
     q: Any
@@ -64,7 +70,9 @@ class Inputs:
     mask: Any = None
     options: Mapping[str, Any] = field(default_factory=dict)
     upstream: Any = None
-    meant: Any = None
+    wants: tuple[str, ...] = ("q", "k", "v")
+    meant: Inputs | None = None
+    keys_show: bool = False
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from .ranges import Amount, Count, Extent, Known, Seconds
 DEFAULT = "default"
 """The choice of a caller who pins nothing."""
 CHOICES = (DEFAULT, "math", "efficient", "flash", "cudnn")
-Tensor = Literal["output", "gradient of q", "gradient of k", "gradient of v", "gradient of the mask"]
+Tensor = Literal["output", "gradient of q", "gradient of k", "gradient of v", "gradient of the mask", "output of a second call with the same seed"]
 TENSORS: tuple[Tensor, ...] = get_args(Tensor)
 
 
@@ -22,10 +22,12 @@ TENSORS: tuple[Tensor, ...] = get_args(Tensor)
 class Compared:
     """One tensor beside FP64.
 
-    error: ‖value − exact‖ ÷ ‖exact‖, or `None` where the value is not finite
+    error: ‖value − exact‖ ÷ ‖exact‖, or `None` where the value is not finite. Where the exact value is 0 because terms cancel,
+        the divisor is the size of those terms
     allowed: the most that is accepted
-    row_error, row_allowed: the same for the row in which it is largest
-    not_finite, elements: how many elements are NaN or infinite, and how many there are
+    row_error, row_allowed: the same for the row (all but the last dimension fixed) that is furthest above what is accepted
+    not_finite, hidden, elements: how many elements are NaN or infinite and should not be, how many are finite and should be NaN,
+        and how many there are
     """
 
     tensor: Tensor
@@ -35,6 +37,7 @@ class Compared:
     row_error: Amount | None = None
     row_allowed: Amount | None = None
     not_finite: Count = 0
+    hidden: Count = 0
     elements: Count = 0
 
 
@@ -57,8 +60,9 @@ class Tried:
 
 @dataclass(frozen=True)
 class Cured:
-    """The probe's cure, run with nothing pinned.
+    """The probe's cure, run with the first choice that reproduces, in the order of `CHOICES`: what it is to cure.
 
+    choice: that choice; with `default`, nothing is pinned around the cure
     before, after: seconds of one call (forward, and backward where the probe asks for gradients) as reported and with the
         cure; medians
     """
@@ -69,11 +73,17 @@ class Cured:
     picked: str | None = None
     before: Seconds | None = None
     after: Seconds | None = None
+    choice: Literal["default", "math", "efficient", "flash", "cudnn"] = "default"
 
 
 @dataclass(frozen=True)
 class ProbeRun:
-    """One probe. control: the same with inputs that should be right. not_here: why it was not tried on this device at all. seconds: what it took."""
+    """One probe.
+
+    tried: by choice; control: the same with inputs that should be right, for the choices that reproduce the probe
+    cured: what the cure did, where something reproduces and a cure is known
+    not_here: why it was not tried on this device at all; seconds: what it took
+    """
 
     tried: Mapping[Annotated[str, Known(CHOICES)], Tried] = field(default_factory=dict)
     control: Mapping[Annotated[str, Known(CHOICES)], Tried] = field(default_factory=dict)

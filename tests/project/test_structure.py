@@ -77,7 +77,7 @@ def test_the_import_rule_sees_relative_and_absolute_imports():
 
 
 @pytest.mark.parametrize("file", SOURCES, ids=module_of)
-def test_torch_is_imported_in_capture_and_inside_functions_of_variants_only(file):
+def test_torch_is_imported_in_capture_and_inside_functions_of_variants_and_probes_only(file):
     tree = ast.parse(file.read_text(encoding="utf-8"))
     uses = {name for name in imported(file, tree) if name.split(".")[0] in ("torch", "triton", "numpy")}
     where = module_of(file)
@@ -93,7 +93,7 @@ def test_torch_is_imported_in_capture_and_inside_functions_of_variants_only(file
 
 @pytest.mark.parametrize("file", SOURCES, ids=module_of)
 def test_only_the_commands_import_capture(file):
-    if module_of(file).startswith(("reportgen.capture", "reportgen.commands.cli", "reportgen.commands.doctor")):
+    if module_of(file).startswith(("reportgen.capture", "reportgen.commands.cli", "reportgen.commands.doctor", "reportgen.commands.probing")):
         return
     assert [name for name in imported(file) if name.startswith("reportgen.capture")] == []
 

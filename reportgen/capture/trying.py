@@ -1,0 +1,178 @@
+"""Tries a correctness probe with one choice of backend: the output and the gradients beside FP64, the cure, the control."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from statistics import median
+from typing import Any
+
+from variants.backends import BACKENDS
+
+from .. import probes
+from ..probes import Inputs, NotHere, Probe
+from ..run.correctness import CHOICES, DEFAULT
+from . import exact, judging, operands, picking
+from .refusal import listening, on_a_cpu
+
+SEED = 20261201
+REPETITIONS = 5
+AGAIN = "output of a second call with the same seed"
+_BROKE = re.compile(r"CUDA error|cuDNN (?:Frontend )?error|CUDNN_STATUS|HIP error|out of memory|INTERNAL ASSERT|illegal", re.IGNORECASE)
+"""What torch says when a call broke off, and did not just decline the inputs."""
+
+
+def steps(ids: Sequence[str] | None = None) -> list[tuple[str, str]]:
+    """The tasks of the watch, `("probe", "<id> <choice>")`: each choice by itself, so that a crash costs no other."""
+    return [("probe", f"{probe.id} {choice}") for probe in probes.load() if ids is None or probe.id in ids for choice in CHOICES]
+
+
+@dataclass(frozen=True)
+class Case:
+    """Inputs, and what is right for them; for dropout that depends on the keys that were kept."""
+
+    inputs: Inputs
+    values: exact.Result | None
+    plain: Mapping[str, Any]
+
+
+def answer(step: str, device: str) -> dict[str, Any]:
+    """One step of `steps`.
+
+    Returns:
+        `{"not_here": reason}`, or `{"tried"}` with the fields of `run.Tried`, and where it reproduces `control` and `cured`
+        as well (`None` where the probe has none).
+    """
+    name, choice = step.split()
+    probe = next(one for one in probes.load() if one.id == name)
+    try:
+        case = _case(name, device, control=False)
+    except NotHere as reason:
+        return {"not_here": str(reason)}
+    except RuntimeError as error:
+        if "out of memory" not in str(error):
+            raise
+        return {"not_here": "the inputs and their exact result do not fit the device's memory"}
+    found: dict[str, Any] = {"tried": tried(case, choice, device)}
+    if found["tried"]["outcome"] == "reproduces":
+        found["control"] = tried(_case(name, device, control=True), choice, device) if probe.control else None
+        found["cured"] = _cured(probe, case, choice, device) if probe.cure else None
+    return found
+
+
+@lru_cache(maxsize=2)
+def _case(name: str, device: str, control: bool) -> Case:
+    """The inputs of a probe with their exact result, kept for the next choice."""
+    probe = next(one for one in probes.load() if one.id == name)
+    return case(probe.control(device) if control and probe.control else probe.make(device))
+
+
+def case(inputs: Inputs) -> Case:
+    """Inputs with their exact result, or with that of what is meant (traps)."""
+    meant = inputs.meant or inputs
+    return Case(inputs, None, {}) if inputs.keys_show else Case(inputs, exact.formula(meant), exact.plain(meant))
+
+
+def call(inputs: Inputs) -> Any:
+    """`scaled_dot_product_attention` of the inputs; looked up when it is called."""
+    import torch.nn.functional as F
+
+    return F.scaled_dot_product_attention(inputs.q, inputs.k, inputs.v, attn_mask=inputs.mask, **inputs.options)
+
+
+def pinned(choice: str) -> AbstractContextManager[Any]:
+    """Holds SDPA to one backend; nothing is pinned for the default choice."""
+    if choice == DEFAULT:
+        return nullcontext()
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+
+    return sdpa_kernel(getattr(SDPBackend, BACKENDS[choice].member))
+
+
+def tried(case: Case, choice: str, device: str, program: Callable[[Inputs], Any] = call) -> dict[str, Any]:
+    """The fields of `run.Tried`. program: from inputs to the output."""
+    compared: list[dict[str, Any]] = []
+    picked = _picked(case.inputs, program) if choice == DEFAULT else None
+    with listening() as heard:
+        compared = _compared(case, _values(case.inputs, program, choice))
+        operands.synchronize(device)
+    told = {"compared": compared, "picked": picked, "reason": None}
+    if heard.error is None:
+        return {"outcome": "right" if all(one["right"] for one in compared) else "reproduces", **told}
+    reason = heard.reason if operands.is_gpu(device) else on_a_cpu(choice, heard.reason)
+    declined = isinstance(heard.error, (RuntimeError, ValueError)) and not _BROKE.search(str(heard.error))
+    return {"outcome": "refused" if declined else "failed", **told, "compared": [], "reason": reason}
+
+
+def _values(inputs: Inputs, program: Callable[[Inputs], Any], choice: str) -> dict[str, Any]:
+    """The output, and the gradients where there is an upstream one."""
+    import torch
+
+    values = {}
+    with torch.enable_grad() if inputs.upstream is not None else torch.no_grad():
+        leaves = _leaves(inputs)
+        with pinned(choice):
+            torch.manual_seed(SEED)
+            output = program(leaves)
+        values["output"] = output.detach()
+        if inputs.upstream is not None:
+            gradients = torch.autograd.grad(output, [getattr(leaves, name) for name in inputs.wants], inputs.upstream)
+            values.update({exact.NAMES[name]: gradient for name, gradient in zip(inputs.wants, gradients)})
+        if inputs.keys_show:
+            with pinned(choice):
+                torch.manual_seed(SEED)
+                values[AGAIN] = program(leaves).detach()
+    return values
+
+
+def _picked(inputs: Inputs, program: Callable[[Inputs], Any]) -> str | None:
+    """The backend that torch takes for the call with nothing pinned: it is made once more, and ends at the op."""
+    import torch
+
+    with listening(), torch.set_grad_enabled(inputs.upstream is not None), picking.listener(stop=True) as seen:
+        program(_leaves(inputs))
+    found = picking.backend(seen.ops)
+    return found[0] if found else None
+
+
+def _leaves(inputs: Inputs) -> Inputs:
+    """The inputs as leaves with the same strides, each asking for a gradient where it is wanted."""
+    if inputs.upstream is None:
+        return inputs
+    return replace(inputs, **{name: value.detach().requires_grad_(name in inputs.wants)
+                              for name in exact.NAMES if (value := getattr(inputs, name)) is not None and value.dtype.is_floating_point})
+
+
+def _compared(case: Case, values: Mapping[str, Any]) -> list[dict[str, Any]]:
+    result, plain = case.values, case.plain
+    if result is None:  # with v the identity, what was dropped is 0 in the output
+        kept = values["output"] != 0
+        result, plain = exact.formula(case.inputs, kept), exact.plain(case.inputs, kept)
+    compared = [judging.compare(name, value, result.values[name], result.sizes[name], plain[name])
+                for name, value in values.items() if name in result.values]
+    return compared + ([judging.same(AGAIN, values[AGAIN], values["output"])] if AGAIN in values else [])
+
+
+def _cured(probe: Probe, case: Case, choice: str, device: str) -> dict[str, Any]:
+    """The fields of `run.Cured`: the cure in place of the call, with the same choice around it."""
+    assert probe.cure is not None
+    found = {**tried(case, choice, device, probe.cure.call), "choice": choice, "before": None, "after": None}
+    if found["outcome"] in ("right", "reproduces"):
+        found["before"], found["after"] = (_seconds(case.inputs, program, choice, device) for program in (call, probe.cure.call))
+    return found
+
+
+def _seconds(inputs: Inputs, program: Callable[[Inputs], Any], choice: str, device: str) -> float:
+    """Median seconds of one call, with its backward where gradients are compared. It ran before, so nothing is compiled."""
+    taken = []
+    for _ in range(REPETITIONS):
+        operands.synchronize(device)
+        began = time.perf_counter()
+        _values(inputs, program, choice)
+        operands.synchronize(device)
+        taken.append(time.perf_counter() - began)
+    return median(taken)
