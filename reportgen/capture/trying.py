@@ -14,14 +14,15 @@ from typing import Any
 from variants.backends import BACKENDS
 
 from .. import probes
-from ..probes import Inputs, NotHere, Probe
+from ..probes import Inputs, NotHere, Probe, comparing
 from ..run.correctness import CHOICES, DEFAULT
-from . import exact, judging, operands, picking
+from . import operands, picking
 from .refusal import listening, on_a_cpu
 
 SEED = 20261201
 REPETITIONS = 5
 AGAIN = "output of a second call with the same seed"
+GRADIENTS = {"q": "gradient of q", "k": "gradient of k", "v": "gradient of v", "mask": "gradient of the mask"}
 _BROKE = re.compile(r"CUDA error|cuDNN (?:Frontend )?error|CUDNN_STATUS|HIP error|out of memory|INTERNAL ASSERT|illegal", re.IGNORECASE)
 """What torch says when a call broke off, and did not just decline the inputs."""
 
@@ -33,11 +34,11 @@ def steps(ids: Sequence[str] | None = None) -> list[tuple[str, str]]:
 
 @dataclass(frozen=True)
 class Case:
-    """Inputs, and what is right for them; for dropout that depends on the keys that were kept."""
+    """Inputs, and what is right for them: exact and by the plain formula (see `comparing`). For dropout that depends on the keys that were kept."""
 
     inputs: Inputs
-    values: exact.Result | None
-    plain: Mapping[str, Any]
+    exact: Mapping[Any, Any]
+    plain: Mapping[Any, Any]
 
 
 def answer(step: str, device: str) -> dict[str, Any]:
@@ -74,7 +75,13 @@ def _case(name: str, device: str, control: bool) -> Case:
 def case(inputs: Inputs) -> Case:
     """Inputs with their exact result, or with that of what is meant (traps)."""
     meant = inputs.meant or inputs
-    return Case(inputs, None, {}) if inputs.keys_show else Case(inputs, exact.formula(meant), exact.plain(meant))
+    return Case(inputs, {}, {}) if inputs.keys_show else Case(inputs, _formula(comparing.exact, meant), _formula(comparing.plain, meant))
+
+
+def _formula(formula: Callable[..., Any], inputs: Inputs, kept: Any = None) -> Mapping[Any, Any]:
+    told = {name: inputs.options[name] for name in ("is_causal", "scale") if name in inputs.options}
+    dropped = {} if kept is None else {"kept": kept, "dropout_p": inputs.options["dropout_p"]}
+    return formula(inputs.q, inputs.k, inputs.v, inputs.mask, upstream=inputs.upstream, **told, **dropped)
 
 
 def call(inputs: Inputs) -> Any:
@@ -121,7 +128,7 @@ def _values(inputs: Inputs, program: Callable[[Inputs], Any], choice: str) -> di
         values["output"] = output.detach()
         if inputs.upstream is not None:
             gradients = torch.autograd.grad(output, [getattr(leaves, name) for name in inputs.wants], inputs.upstream)
-            values.update({exact.NAMES[name]: gradient for name, gradient in zip(inputs.wants, gradients)})
+            values.update({GRADIENTS[name]: gradient for name, gradient in zip(inputs.wants, gradients)})
         if inputs.keys_show:
             with pinned(choice):
                 torch.manual_seed(SEED)
@@ -144,17 +151,24 @@ def _leaves(inputs: Inputs) -> Inputs:
     if inputs.upstream is None:
         return inputs
     return replace(inputs, **{name: value.detach().requires_grad_(name in inputs.wants)
-                              for name in exact.NAMES if (value := getattr(inputs, name)) is not None and value.dtype.is_floating_point})
+                              for name in GRADIENTS if (value := getattr(inputs, name)) is not None and value.dtype.is_floating_point})
 
 
 def _compared(case: Case, values: Mapping[str, Any]) -> list[dict[str, Any]]:
-    result, plain = case.values, case.plain
-    if result is None:  # with v the identity, what was dropped is 0 in the output
+    exact, plain = case.exact, case.plain
+    if case.inputs.keys_show:  # with v the identity, what was dropped is 0 in the output
         kept = values["output"] != 0
-        result, plain = exact.formula(case.inputs, kept), exact.plain(case.inputs, kept)
-    compared = [judging.compare(name, value, result.values[name], result.sizes[name], plain[name])
-                for name, value in values.items() if name in result.values]
-    return compared + ([judging.same(AGAIN, values[AGAIN], values["output"])] if AGAIN in values else [])
+        exact, plain = _formula(comparing.exact, case.inputs, kept), _formula(comparing.plain, case.inputs, kept)
+    compared = [comparing.compare(name, value, exact[name], plain[name]) for name, value in values.items() if name in exact]  # type: ignore[arg-type]
+    return compared + ([_again(values[AGAIN], values["output"])] if AGAIN in values else [])
+
+
+def _again(value: Any, first: Any) -> dict[str, Any]:
+    """The fields of `run.Compared` for what must equal the first output bit for bit."""
+    error = float((value.double() - first.double()).norm() / first.double().norm())
+    broken = int((~value.isfinite()).sum())
+    return {"tensor": AGAIN, "right": not broken and error == 0.0, "error": None if broken else error, "allowed": 0.0,
+            "not_finite": broken, "elements": value.numel()}
 
 
 def _cured(probe: Probe, case: Case, choice: str, device: str) -> dict[str, Any]:

@@ -112,28 +112,18 @@ def _cell(run: Mapping[str, Any], probe: Any, choice: str) -> str:
 
 def _details(run: Mapping[str, Any], probe: Any) -> list[str]:
     """What a probe is, what came out with each choice, and what to write instead."""
+    from ..probes import comparing
+
     lines = [f"{probe.id}: {probe.title} ({probe.kind.value})"]
     lines += [f"  {report.name}  {report.url}" for report in probe.reports]
     lines += [f"  inputs: {probe.inputs}", f"  compared: {probe.compared}"]
     for choice, tried in run["tried"].items():
         if tried["outcome"] in ("reproduces", "failed"):
-            said = "; ".join(_error(one) for one in tried["compared"] if not one["right"]) or tried["reason"]
+            said = "; ".join(comparing.errors_in_words(one) for one in tried["compared"] if not one["right"]) or tried["reason"]
             lines.append(f"  {TITLES[choice]}: {said}")
     if probe.cure:
         lines += [f"  instead: {probe.cure.words}", *textwrap.indent(probe.cure.code.rstrip(), "    ").splitlines()]
     return lines + ([f"  {_cured(run['cured'])}"] if run["cured"] else [])
-
-
-def _error(one: Mapping[str, Any]) -> str:
-    if one["not_finite"]:
-        return f"{one['tensor']}: {one['not_finite']:,} of {one['elements']:,} values are not finite"
-    if one["hidden"]:
-        return f"{one['tensor']}: {one['hidden']:,} of {one['elements']:,} values are finite where NaN went in"
-    if one.get("error") is None:
-        return f"{one['tensor']}: another shape"
-    if one["error"] > one["allowed"] or one.get("row_error") is None:
-        return f"{one['tensor']}: relative error {one['error']:.2g}, allowed {one['allowed']:.2g}"
-    return f"{one['tensor']}: relative error {one['row_error']:.2g} in one row, allowed {one['row_allowed']:.2g}"
 
 
 def _cured(cured: Mapping[str, Any]) -> str:

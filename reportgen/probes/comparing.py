@@ -37,10 +37,11 @@ CHUNK = 2**25
 Tensors = dict[Tensor, Any]
 
 
-def exact(q: Any, k: Any, v: Any, mask: Any = None, *, is_causal: bool = False, scale: float | None = None, upstream: Any = None) -> Tensors:
+def exact(q: Any, k: Any, v: Any, mask: Any = None, *, is_causal: bool = False, scale: float | None = None, upstream: Any = None,
+          kept: Any = None, dropout_p: float = 0.0) -> Tensors:
     """The output and, where `upstream` is given, the gradients, in FP64, by tensor name.
 
-    As `torch.nn.functional.scaled_dot_product_attention` documents it, without dropout. A row without keys gives zeros
+    As `torch.nn.functional.scaled_dot_product_attention` documents it; dropout only where `kept` says what it did. A row without keys gives zeros
     and passes no gradient on.
 
     Args:
@@ -49,18 +50,21 @@ def exact(q: Any, k: Any, v: Any, mask: Any = None, *, is_causal: bool = False, 
         is_causal: aligned at the top left, as torch documents it: query i sees the keys 0 … i.
         scale: of the scores; 1 ÷ √head_dim where it is `None`.
         upstream: gradient of the output, in its shape.
+        kept: bool `[..., queries, keys]`: the weights that dropout kept, each ÷ (1 − `dropout_p`).
     """
     import torch
 
-    return _formula(torch.float64, q, k, v, mask, is_causal, scale, upstream)
+    return _formula(torch.float64, q, k, v, mask, is_causal, scale, upstream, kept, dropout_p)
 
 
-def plain(q: Any, k: Any, v: Any, mask: Any = None, *, is_causal: bool = False, scale: float | None = None, upstream: Any = None) -> Tensors:
+def plain(q: Any, k: Any, v: Any, mask: Any = None, *, is_causal: bool = False, scale: float | None = None, upstream: Any = None,
+          kept: Any = None, dropout_p: float = 0.0) -> Tensors:
     """The same in the type of q: each step of the formula is one torch operation, and is rounded. Arguments as for `exact`."""
-    return _formula(q.dtype, q, k, v, mask, is_causal, scale, upstream)
+    return _formula(q.dtype, q, k, v, mask, is_causal, scale, upstream, kept, dropout_p)
 
 
-def _formula(dtype: Any, q: Any, k: Any, v: Any, mask: Any, is_causal: bool, scale: float | None, upstream: Any) -> Tensors:
+def _formula(dtype: Any, q: Any, k: Any, v: Any, mask: Any, is_causal: bool, scale: float | None, upstream: Any,
+             kept: Any, dropout_p: float) -> Tensors:
     """softmax(q · kᵀ × scale + mask) · v and its derivatives, worked out by hand, some queries at a time."""
     import torch
 
@@ -79,15 +83,16 @@ def _formula(dtype: Any, q: Any, k: Any, v: Any, mask: Any, is_causal: bool, sca
         for part in _parts(q.shape, k.shape[-2]):
             rows = q[..., part, :]
             weights = _weights(rows, k, None if wide_mask is None else wide_mask[..., part, :], part.start if is_causal else None, scale, wide)
-            out[..., part, :] = weights @ v
+            factor = 1.0 if kept is None else kept[..., part, :].to(dtype) / (1.0 - dropout_p)
+            out[..., part, :] = (weights * factor) @ v
             if upstream is None:
                 continue
             of_out = upstream[..., part, :]
-            of_weights = (of_out @ v.transpose(-2, -1)).to(wide)
+            of_weights = (of_out @ v.transpose(-2, -1) * factor).to(wide)
             of_scores = (weights * (of_weights - (weights * of_weights).sum(-1, keepdim=True))).to(dtype)
             sums["q"][..., part, :] = ((of_scores * scale) @ k).to(wide)
             sums["k"] += ((of_scores * scale).transpose(-2, -1) @ rows).to(wide)
-            sums["v"] += (weights.transpose(-2, -1) @ of_out).to(wide)
+            sums["v"] += ((weights * factor).transpose(-2, -1) @ of_out).to(wide)
             if of_mask is not None:
                 _add(of_mask, of_scores.to(wide), part)
         if upstream is not None:
@@ -148,21 +153,26 @@ def _add(total: Any, of_scores: Any, part: slice) -> None:
 def compare(tensor: Tensor, value: Any, exact: Any, plain: Any = None) -> dict[str, Any]:
     """The fields of `run.Compared`: `value` beside the FP64 tensor `exact` and the plain formula's `plain`, all of one shape.
 
-    Rounding is that to the type of `value`. A value that is not finite is not right and has no error. What the plain formula
-    cannot give in this type (it is `None`, or not finite) allows nothing.
+    Rounding is that to the type of `value`. A value that is not finite is not right and has no error; where the exact one is NaN,
+    NaN is right, and anything else hides it. What the plain formula cannot give in this type (it is `None`, or not finite) allows nothing.
     """
     import torch
 
+    if value.shape != exact.shape:
+        return {"tensor": tensor, "right": False, "error": None, "not_finite": 0, "elements": value.numel()}
     value, exact = value.detach(), exact.detach().double()
-    not_finite = int((~torch.isfinite(value)).sum())
-    counts = {"tensor": tensor, "not_finite": not_finite, "elements": value.numel()}
+    nothing = exact.isnan()
+    not_finite, hidden = int((~torch.isfinite(value) & ~nothing).sum()), int((~value.isnan() & nothing).sum())
+    value, exact = value.masked_fill(nothing, 0.0), exact.masked_fill(nothing, 0.0)
+    plain = None if plain is None else plain.masked_fill(nothing, 0.0)
+    counts = {"tensor": tensor, "not_finite": not_finite, "hidden": hidden, "elements": value.numel()}
     if not value.numel():
         return {**counts, "right": True, "error": 0.0, "allowed": 0.0, "row_error": 0.0, "row_allowed": 0.0}
     whole, worst = _allowed(value.dtype, exact, plain)
     if not_finite:
         return {**counts, "right": False, "error": None, "allowed": whole, "row_error": None, "row_allowed": worst}
     error, row_error = _errors(value, exact)
-    return {**counts, "right": error <= whole and row_error <= worst, "error": error, "allowed": whole, "row_error": row_error, "row_allowed": worst}
+    return {**counts, "right": error <= whole and row_error <= worst and not hidden, "error": error, "allowed": whole, "row_error": row_error, "row_allowed": worst}
 
 
 def _allowed(dtype: Any, exact: Any, plain: Any) -> tuple[float, float]:
@@ -200,6 +210,10 @@ def errors_in_words(compared: Mapping[str, Any]) -> str:
     name = f"the {compared['tensor']}"
     if compared["not_finite"]:
         return f"{name} has {compared['not_finite']:,} of {compared['elements']:,} values that are not finite"
+    if compared.get("hidden"):
+        return f"{name} has {compared['hidden']:,} of {compared['elements']:,} values that are finite where NaN went in"
+    if compared["error"] is None:
+        return f"{name} has another shape"
     if compared["error"] > compared["allowed"]:
         return f"{name} has a relative error of {compared['error']:.2g}, allowed {compared['allowed']:.2g}"
     return f"a row of {name} has a relative error of {compared['row_error']:.2g}, allowed {compared['row_allowed']:.2g}"

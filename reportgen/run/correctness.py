@@ -22,10 +22,9 @@ TENSORS: tuple[Tensor, ...] = get_args(Tensor)
 class Compared:
     """One tensor beside FP64.
 
-    error: ‖value − exact‖ ÷ ‖exact‖, or `None` where the value is not finite. Where the exact value is 0 because terms cancel,
-        the divisor is the size of those terms
+    error: ‖value − exact‖ ÷ ‖exact‖, or `None` where the value is not finite
     allowed: the most that is accepted
-    row_error, row_allowed: the same for the row (all but the last dimension fixed) that is furthest above what is accepted
+    row_error, row_allowed: the same for the row in which it is largest
     not_finite, hidden, elements: how many elements are NaN or infinite and should not be, how many are finite and should be NaN,
         and how many there are
     """
