@@ -43,21 +43,28 @@ CHOICES = $${DEVICE:+--device "$$DEVICE"} $${WORKLOAD:+--workload "$$WORKLOAD"} 
 .PHONY: help report doctor profile noise diff merge render site serve check lint test golden bench lock wheelhouse clean
 
 help: ## this list
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+	@awk -F ':.*## ' '/^##@/ { print "\n" substr($$0, 5) ":" } /^[a-z]+:.*## / { printf "%-12s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo
-	@echo 'Variables: DEVICE=cuda|cpu WORKLOAD=preset LABEL=name RECORD=0 COUNTERS=auto|on|off ARGS="--sequence 2048"'
+	@echo 'Variables: DEVICE=cuda|cpu WORKLOAD=article|article-fp16|small|long|wide LABEL=name RECORD=0 COUNTERS=auto|on|off ARGS="--sequence 2048"'
 	@echo 'A workload given by ARGS="--sequence 2048" is the device'"'"'s own (article on a GPU, small on a CPU) but for that.'
 	@echo 'ACCEPT=1 replaces a recorded run without a second pass, WAIT=1 waits for another command that is at work here.'
 	@echo 'FORCE=1 takes all the time that a workload needs on a CPU, instead of cutting a long capture short.'
 	@echo 'PYTHON= profiles with that Python (it must have torch); PAGES_PYTHON= makes the pages environment;'
 	@echo 'TORCH_INDEX= an index with CPU builds of torch, for a machine that has no torch; PORT= for serve; JOBS= for test.'
 
+##@ Start here
+
 report: ## profile this machine, render, build the site, say what came out
 	@$(CAPTURE) && $(PAGES) report --capture-python "$$capture" $(CHOICES)
+
+serve: ## show site/ on this machine only, at PORT
+	@$(PAGES) serve --port $(PORT)
 
 # Status 1 (the report is limited) is an answer and no failure of make's; 2 (nothing can be measured) is one.
 doctor: ## why no GPU, why not this GPU, what can be measured here (ARGS=--json)
 	@python=$$($(ENVIRONMENTS) there) && unset PYTHONSAFEPATH && { "$$python" -m reportgen doctor $(ARGS) || [ $$? -eq 1 ]; }
+
+##@ Recorded runs
 
 profile: ## profile this machine and write the run, no pages; on a GPU it replaces the run in its slot without comparing
 	@$(CAPTURE) && $(FOLLOW) "$$capture" -m reportgen profile $(CHOICES)
@@ -71,17 +78,18 @@ diff: ## what changed in the recorded runs, for a pull request (BASE= a git ref 
 merge: ## take runs made elsewhere into docs/runs, and render once (DIRS="folder …", ACCEPT=1 replaces other runs)
 	@$(PAGES) merge --dirs "$$DIRS" $(YES_OR_NO) $(ARGS)
 
+##@ Pages
+
 render: ## render docs/ and the README's table from the runs in docs/runs/ (ARGS=--live: build/docs, with the runs in build/ too)
 	@$(PAGES) render $${WAIT:+--switch "WAIT=$$WAIT"} $(ARGS)
 
 site: ## build site/ from docs/, strictly
 	@$(PAGES) site $${WAIT:+--switch "WAIT=$$WAIT"}
 
-serve: ## show site/ on this machine only, at PORT
-	@$(PAGES) serve --port $(PORT)
-
 check: ## are the committed pages exactly what the committed runs render to?
 	@$(PAGES) render --check
+
+##@ The program itself
 
 lint: ## ruff and mypy over the code
 	@lint=$$($(ENVIRONMENTS) lint) && "$$lint" -E -m ruff check reportgen variants benchmarks requirements tests && "$$lint" -E -m mypy

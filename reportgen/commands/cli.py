@@ -212,7 +212,7 @@ def _render(chosen: argparse.Namespace, layout: Layout, stages: Stages) -> int:
         return 0
     if chosen.live:
         runs = publish.render_live(layout)
-        stages.at("`make render ARGS=--live` finishes the pages")
+        stages.at("`make render ARGS=--live` finishes the pages and the site")
         publish.build_site(layout, layout.live_docs)
         print(f"rendered build/docs from {plural(len(runs), 'run')} and built site/; make serve shows it")
         return 0

@@ -101,8 +101,8 @@ def _report(chosen: argparse.Namespace, layout: Layout, stages: Stages) -> int:
     captured = _captured(chosen, layout, stages)
     folder = captured.folder
     recorded, place = folder.is_relative_to(layout.recorded), folder.relative_to(layout.root)
-    finish = "`make render` and `make site` finish" if recorded else "`make render ARGS=--live` finishes"
-    stages.at(f"the run is saved in {place}; {finish} the pages")
+    finish = "`make render` and `make site` finish the pages" if recorded else "`make render ARGS=--live` finishes the pages and the site"
+    stages.at(f"the run is saved in {place}; {finish}")
     took("profiling")
     shown_progress.resume(phase for phase in run.load(captured.measured or folder).phases if phase in PHASES)
     for step, expected in pages_seconds(layout).items():
@@ -117,7 +117,7 @@ def _report(chosen: argparse.Namespace, layout: Layout, stages: Stages) -> int:
         shown_progress.end()
     except ReportError as error:
         shown_progress.end()
-        raise ReportError(f"{error.problem}\n  the run is saved in {place}", where=error.where, cure=f"{error.cure or 'mend that'}; then {finish} the pages") from None
+        raise ReportError(f"{error.problem}\n  the run is saved in {place}", where=error.where, cure=f"{error.cure or 'mend that'}; then {finish}") from None
     stages.at(f"the run is saved in {place}, and the site is built")
     took("building the site")
     shown = facts.build(run.load(folder))

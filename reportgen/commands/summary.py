@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 import textwrap
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from ..analysis import RunFacts, VariantFacts
 from ..analysis.ranking import Standing, rank
 from ..numbers.statistics import Estimate
+from ..pages.glance import to_first, to_first_head
+from ..pages.readme import VERBS
 from ..questions import caveats, lead, sources
 from ..questions.model import VERDICTS, Outcome
 from ..questions.needs import refusal
@@ -18,6 +20,7 @@ from ..saying.units import MISSING, Seconds, plural
 WIDTH = 100
 RED, GREEN, YELLOW, BOLD = "1;31", "1;32", "33", "1"
 """Colours of a terminal; the words say the same without them."""
+HEADS = {"gpu_time": "GPU time", "wall_time": "wall time", "host_time": "host time"}
 MINDS = 2
 """How many caveats the headline names."""
 SHOWN = 0.1
@@ -75,12 +78,7 @@ def _environment(facts: RunFacts) -> str:
 
 
 def _table(facts: RunFacts) -> str:
-    rows: list[tuple[str, ...]] = [("variant", "GPU time", "wall time", "host time", "GPU activities")]
-    for variant in facts.variants.values():
-        if variant.ok:
-            rows.append((variant.id, _time(variant.gpu_time), _time(variant.wall_time), _time(variant.host_time), _activities(variant, facts.has_gpu_lane)))
-    widths = [max(len(row[place]) for row in rows) for place in range(5)]
-    lines = ["  ".join([row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:4], widths[1:4])), row[4]]).rstrip() for row in rows]
+    lines = _numbers(facts)
     causes: dict[tuple[str, str], list[str]] = {}
     for variant in facts.variants.values():
         if not variant.ok:
@@ -88,6 +86,22 @@ def _table(facts: RunFacts) -> str:
     for (status, reason), names in causes.items():
         lines += _wrapped(f"{', '.join(names)} {status}: {reason}.", "")
     return "\n".join(lines)
+
+
+def _numbers(facts: RunFacts) -> list[str]:
+    """The right results, the fastest first, without columns that have no value; the ratio stands beside the time that was ranked."""
+    ranking = rank(facts)
+    right = [facts.variants[name] for name in (*ranking.order, *(name for name in facts.variants if name not in ranking.order)) if facts.variants[name].ok]
+    ratio = (to_first_head(ranking), [str(found) if (found := to_first(ranking, variant)) is not None else MISSING for variant in right])
+    columns: list[tuple[str, list[str], Callable[[str, int], str]]] = [("variant", [variant.id for variant in right], str.ljust)]
+    for quantity in HEADS:
+        columns.append((HEADS[quantity], [_time(variant.time(quantity)) for variant in right], str.rjust))
+        columns += [(*ratio, str.rjust)] if quantity == ranking.quantity.name else []
+    if facts.device.kind != "cpu":
+        columns.append(("GPU activities", [_activities(variant, facts.has_gpu_lane) for variant in right], str.ljust))
+    shown = [([head, *cells], place) for head, cells, place in columns if any(cell != MISSING for cell in cells)]
+    placed = [[place(cell, max(map(len, cells))) for cell in cells] for cells, place in shown]
+    return ["  ".join(row).rstrip() for row in zip(*placed)]
 
 
 def _side_by_side(recorded: RunFacts, measured: RunFacts) -> str:
@@ -123,7 +137,7 @@ def _caveats(facts: RunFacts) -> str:
 def _verdicts(outcomes: Mapping[str, Outcome]) -> str:
     """Verdicts that were reached with their headlines, then how many claims each reason kept from being measured."""
     counts = Counter(outcome.verdict for outcome in outcomes.values())
-    lines = [f"{sources.counted(outcomes.values())}: " + ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS)]
+    lines = [f"{sources.counted(outcomes.values())}: " + ", ".join(f"{counts[verdict]} {VERBS[verdict][counts[verdict] != 1]}" for verdict in VERDICTS if counts[verdict])]
     for verdict in VERDICTS[:3]:
         for outcome in outcomes.values():
             if outcome.verdict == verdict:

@@ -91,7 +91,8 @@ def lost_part(facts: RunFacts, part: str, *names: str) -> Decision | None:
     lost = next((one for one in facts.lost if one.what == part and (one.variant is None or one.variant in names)), None)
     if lost is None:
         return None
-    of = f" of {facts.variants[lost.variant].title}" if lost.variant in facts.variants else ""
+    owner = facts.variants.get(lost.variant or "")
+    of = f" of {owner.title}" if owner else ""
     return decide("lost-part", part=f"{'the ' if not lost.words.startswith('a ') else ''}{lost.words}{of}", reason=lost.reason.rstrip("."))
 
 

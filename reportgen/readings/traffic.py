@@ -6,8 +6,8 @@ from ..analysis import RunFacts
 from ..analysis.bounds import AGREEMENT, WORTH_NAMING, apart, asked_for, requested, weighty
 from ..analysis.kernels import readable
 from ..analysis.traffic import OPERANDS_BEYOND_CACHE, CacheDoubt, activity_traffic, best, forward_traffic, operand_ratio, why_no_ratio
-from ..questions.limit_words import by_role
 from ..questions import needs
+from ..questions.limit_words import by_role
 from ..questions.model import Because, Case, Decision, Finding, Question, answer, decide
 from ..saying.units import Bytes, BytesPerSecond, Percent, Ratio, Seconds, listed, verb
 from .base import percent, time

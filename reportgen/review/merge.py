@@ -37,7 +37,7 @@ class Trouble(Enum):
     DAMAGED = "fetch damaged runs again"
     ANOTHER_RUN = "give one run per slot (`LABEL=` keeps a second one)"
     ANOTHER_GPU = "record it in this checkout, where it gets a place of its own, or with a LABEL"
-    WOULD_REPLACE = "look at `python -m reportgen diff SLOT RUN`, then give --accept to replace"
+    WOULD_REPLACE = "look at `make diff BASE=SLOT HEAD=RUN`, then replace it with `make merge … ACCEPT=1`"
 
 
 class NothingMerged(ReportError):

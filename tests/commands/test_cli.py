@@ -15,6 +15,7 @@ import time
 import urllib.error
 import urllib.request
 import weakref
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -312,7 +313,7 @@ def interrupt(*_):
 
 @pytest.mark.parametrize(("kind", "said"), [
     ("cuda", "interrupted; the run is saved in docs/runs/dev-x/article; `make render` and `make site` finish the pages"),
-    ("cpu", "interrupted; the run is saved in build/runs/dev-x/article; `make render ARGS=--live` finishes the pages"),
+    ("cpu", "interrupted; the run is saved in build/runs/dev-x/article; `make render ARGS=--live` finishes the pages and the site"),
 ])
 def test_ctrl_c_after_the_run_was_saved_says_where_it_is_and_what_finishes_the_pages(stand_in, capsys, kind, said):
     stand_in(kind, render=interrupt)
@@ -353,7 +354,7 @@ def test_an_error_while_rendering_names_the_run_that_was_saved(stand_in, capsys)
 
 
 @pytest.mark.parametrize(("kind", "where"), [("cuda", "docs/runs/dev-x/article; `make render` and `make site` finish the pages"),
-                                             ("cpu", "build/runs/dev-x/article; `make render ARGS=--live` finishes the pages")])
+                                             ("cpu", "build/runs/dev-x/article; `make render ARGS=--live` finishes the pages and the site")])
 def test_a_disk_that_is_full_while_rendering_is_two_lines_that_name_the_run(stand_in, capsys, kind, where):
     def render(*given):
         raise OSError(28, "No space left on device", str(cli.ROOT / "docs" / "index.md"))
@@ -512,10 +513,16 @@ def test_the_summary_says_what_ran_what_came_out_and_where_the_time_went():
     text = summary(run, OUTCOMES, {"profiling": 30.0, "rendering": 2.0}, "the site: site/index.html")
     lines = text.splitlines()
     assert lines[0] == "NVIDIA H200, compute capability 9.0"
-    row = next(line for line in lines if line.startswith("naive "))
-    assert row.endswith("5 kernels, 1 memcpy, 1 memset")
+    start = next(place for place, line in enumerate(lines) if line.startswith("variant "))
+    assert lines[start:start + 6] == [
+        "variant         GPU time  × the fastest  wall time  host time  GPU activities",
+        "sdpa_flash       93.0 µs          1.00×    96.0 µs    43.0 µs  1 kernel",
+        "sdpa_efficient    178 µs          1.91×     181 µs    40.0 µs  1 kernel",
+        "naive_inplace     930 µs          10.0×     933 µs    58.0 µs  5 kernels, 1 memset",
+        "naive            1.06 ms          11.4×    1.06 ms    72.0 µs  5 kernels, 1 memcpy, 1 memset",
+        "sdpa_math        2.58 ms          27.7×    2.58 ms     240 µs  20 kernels"]
     assert "sdpa_cudnn refused: No available kernel." in lines
-    assert "5 claims of the article: 1 holds, 1 differs, 1 within noise, 2 not measurable" in lines
+    assert "5 claims of the article: 1 holds, 1 differs, 1 is within noise, 2 are not measurable" in lines
     assert "  differs       flash-fastest: Another one wins." in lines
     assert lines[lines.index("not measurable here (the run's page has each reason in full)") + 1:][:2] == ["   2  No GPU lane.", "      hbm-dominates, flash-one-kernel"]
     assert "32.0 s in all: profiling 30.0 s, rendering 2.0 s" in lines
@@ -545,9 +552,9 @@ def test_colours_are_for_a_terminal_that_wants_them(monkeypatch, tty, environmen
 
 def test_the_summary_of_a_cpu_run_has_no_gpu_numbers():
     text = summary(facts("cpu"), OUTCOMES, {"profiling": 3.0}, "")
-    row = next(line for line in text.splitlines() if line.startswith("naive "))
-    assert row.split()[1] == "—"
-    assert row.endswith("— (no GPU lane)")
+    head, first = next((line, after) for line, after in pairwise(text.splitlines()) if line.startswith("variant "))
+    assert head.split() == ["variant", "wall", "time", "×", "the", "fastest", "host", "time"]
+    assert first.split()[0] == "sdpa_flash" and first.split()[3] == "1.00×" and "—" not in first
 
 
 def test_the_summary_counts_reasons_and_shortens_the_list_of_claims():

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from reportgen.run.workload import PRESETS
+
 ROOT = Path(__file__).resolve().parents[2]
 _spec = importlib.util.spec_from_file_location("environments", ROOT / "requirements" / "environments.py")
 environments = importlib.util.module_from_spec(_spec)
@@ -252,6 +254,9 @@ def test_make_explains_itself():
     shown = subprocess.run(["make"], cwd=ROOT, capture_output=True, text=True).stdout
     for target in ("report", "test", "profile", "render", "site", "serve", "check", "wheelhouse", "clean", "help"):
         assert f"\n{target} " in f"\n{shown}"
+    assert re.findall(r"^(.*):$", shown, re.M) == ["Start here", "Recorded runs", "Pages", "The program itself"]
+    assert shown.split("Start here:\n")[1].startswith("report ")
+    assert f"WORKLOAD={'|'.join(PRESETS)} " in shown
 
 
 @pytest.mark.parametrize("paper", ["README.md", "CONTRIBUTING.md", "DESIGN.md"])

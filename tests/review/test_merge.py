@@ -64,7 +64,7 @@ def test_one_damaged_run_keeps_all_out_and_nothing_is_lost(tmp_path, runs, damag
 
 def test_a_different_run_of_a_recorded_slot_is_refused_unless_accepted(tmp_path, runs):
     other, before = record(tmp_path / "other", seed=1), files(runs)
-    with pytest.raises(ReportError, match=r"would replace a different run of nvidia-h200/article(.|\n)*--accept"):
+    with pytest.raises(ReportError, match=r"would replace a different run of nvidia-h200/article\n  what to do: look at `make diff BASE=SLOT HEAD=RUN`, then replace it with `make merge … ACCEPT=1`"):
         merge.merge([other], runs)
     assert files(runs) == before
     assert [one.state for one in merge.merge([other], runs, accept=True)] == ["other"]
