@@ -11,10 +11,15 @@ from types import SimpleNamespace
 
 
 class FakeCuda:
-    """Stands for the module `torch`. refuses: forwards cannot be captured; waits: they wait for the GPU."""
+    """Stands for the module `torch`.
 
-    def __init__(self, host: float, gpu: float, *, refuses: bool = False, waits: bool = False) -> None:
+    refuses: forwards cannot be captured; waits: they wait for the GPU
+    hand_over: seconds that the host takes to hand a graph over; hertz: the SM clock, by which a sleep is counted
+    """
+
+    def __init__(self, host: float, gpu: float, *, refuses: bool = False, waits: bool = False, hand_over: float = 0.0001, hertz: float = 2e9) -> None:
         self.host, self.gpu, self.refuses, self.waits = host, gpu, refuses, waits
+        self.hand_over, self.hertz = hand_over, hertz
         self.now = 0.0
         self.idle_at = 0.0
         self.capturing: list[object] | None = None
@@ -51,7 +56,7 @@ class FakeCuda:
         self._queued = 0
 
     def _sleep(self, cycles: int) -> None:
-        self.enqueue(cycles / 2e9)
+        self.enqueue(cycles / self.hertz)
 
     @contextmanager
     def _stream(self, stream: object):
@@ -70,7 +75,7 @@ class Graph:
         self.torch.captured.append(len(self.calls))
 
     def replay(self) -> None:
-        self.torch.now += 0.0001  # handing a graph over takes a while, behind the sleep
+        self.torch.now += self.torch.hand_over  # handing a graph over takes a while, behind the sleep
         self.torch.enqueue(self.torch.gpu * len(self.calls))
 
 

@@ -11,6 +11,7 @@ import json
 import random
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -136,6 +137,16 @@ def test_no_claim_is_decided_by_records_that_were_lost(monkeypatch, normal, name
 
 OPS = {"naive": 39, "naive_inplace": 30, "sdpa_math": 75, "sdpa_efficient": 15, "sdpa_flash": 17, "sdpa_cudnn": 7, "naive_compiled": 8}
 """CPU ops of one forward: they are recorded by other means than the GPU's records, and stay."""
+
+
+def test_the_profilers_own_words_are_the_reason_where_it_had_some(monkeypatch):
+    said = "the profiler kept no GPU record, also when its trace was taken again; it said: CUPTI_ERROR_INSUFFICIENT_PRIVILEGES"
+    ours = {variant.trace_path: broken(name, all_records) if name == "sdpa_flash" else whole(name) for name, variant in recorded().variants.items()}
+    monkeypatch.setattr(analysis.build.__globals__["trace_room"], "read", ours.__getitem__)
+    facts = analysis.build(replace(recorded(), lost=(run.LostPart("records", said, "sdpa_flash"),)))
+    assert findings.outcomes(facts)["flash-one-kernel"].headline == f"Not measurable: the GPU activities of SDPA flash cannot be counted: {said}."
+    assert [caveats.said(one) for one in facts.caveats if one.kind is analysis.CaveatKind.RECORDS_LOST] == [
+        f"Nothing that SDPA flash does on the GPU is counted here: {said}. Record the run again."]
 
 
 @pytest.mark.parametrize("loss", ONE_FORWARD_IS_WHOLE)

@@ -37,6 +37,29 @@ def test_a_forward_that_the_host_cannot_launch_fast_enough(monkeypatch):
     assert ready.forwards["gpu_time"] == 300  # 6 ms of work
 
 
+@pytest.mark.parametrize(("hand_over", "level"), [(0.0001, 0), (0.002, 1), (0.005, 1), (0.05, 2)])
+def test_a_replay_that_is_handed_over_slowly_is_repeated_behind_a_longer_wait(monkeypatch, hand_over, level):
+    """On WSL and in VMs a launch takes milliseconds: the GPU must be kept busy for as long, or it waits for the host and that time is in the replay's."""
+    _, ready = prepared(monkeypatch, FakeCuda(host=50e-6, gpu=0.9e-3, hand_over=hand_over))
+    assert [ready.blocks["gpu_time"]() for _ in range(3)] == pytest.approx([0.9e-3] * 3)
+    assert (ready.handed_over.level, ready.handed_over.late, ready.handed_over.note()) == (level, 0, None)
+
+
+def test_replays_that_no_wait_is_long_enough_for_are_told(monkeypatch):
+    """The longest sleep lasts 60 ms at 2 GHz; handing over takes 0.1 s, so 40 ms of nothing are in 18 ms of work."""
+    _, ready = prepared(monkeypatch, FakeCuda(host=50e-6, gpu=0.9e-3, hand_over=0.1))
+    assert [ready.blocks["gpu_time"]() for _ in range(2)] == pytest.approx([2.9e-3] * 2)
+    assert ready.handed_over.note() == "2 of 2 replays reached the GPU after it had become free, so the time until the host handed them over is in them"
+
+
+def test_a_clock_faster_than_any_so_far_shortens_no_wait(monkeypatch):
+    """At 2.9 GHz a sleep that was made for 4 GHz still lasts longer than asked for."""
+    torch = FakeCuda(host=50e-6, gpu=0.9e-3, hand_over=0.0006, hertz=2.9e9)
+    _, ready = prepared(monkeypatch, torch)
+    assert ready.blocks["gpu_time"]() == pytest.approx(0.9e-3)
+    assert ready.handed_over.level == 0
+
+
 def test_cold_forwards_rotate_their_inputs_and_hot_ones_do_not(monkeypatch):
     torch, turns = FakeCuda(host=50e-6, gpu=0.9e-3), []
     monkeypatch.setitem(sys.modules, "torch", torch)
