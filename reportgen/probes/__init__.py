@@ -13,8 +13,14 @@ from .model import Cure, Inputs, Kind, Needs, NotHere, Probe, Report
 
 __all__ = ["NAMES", "Cure", "Inputs", "Kind", "Needs", "NotHere", "Probe", "Report", "load"]
 
-NAMES: tuple[str, ...] = ("masked_backward", "mask_type", "causal_one_query")
-"""The files of this room, in the order in which pages show them: what the default may meet first."""
+NAMES: tuple[str, ...] = (
+    "masked_backward", "one_query_backward", "mask_type", "empty_rows", "causal_one_query", "expanded_kv", "few_kv_heads",
+    "grouped_backward", "odd_length", "upstream_layout", "value_layout", "mask_layout", "expanded_views", "strided_channels",
+    "causal_alignment", "finite_mask", "masked_leak", "masked_nan", "nan_hidden", "large_logits", "value_head_dim", "large_head_dim",
+    "long_cache", "dropout_backward", "dropout_eval", "empty_batch", "huge_batch", "mask_offsets", "mask_gradient",
+)
+"""The files of this room that are probes, in the order in which pages show them: what the default may meet first. The last was
+reported to leave the device unusable, which then costs no other."""
 
 
 @cache

@@ -84,12 +84,14 @@ def _formula(dtype: Any, q: Any, k: Any, v: Any, mask: Any, is_causal: bool, sca
             rows = q[..., part, :]
             weights = _weights(rows, k, None if wide_mask is None else wide_mask[..., part, :], part.start if is_causal else None, scale, wide)
             factor = 1.0 if kept is None else kept[..., part, :].to(dtype) / (1.0 - dropout_p)
-            out[..., part, :] = (weights * factor) @ v
+            out[..., part, :] = of_rows = (weights * factor) @ v
             if upstream is None:
                 continue
             of_out = upstream[..., part, :]
             of_weights = (of_out @ v.transpose(-2, -1) * factor).to(wide)
-            of_scores = (weights * (of_weights - (weights * of_weights).sum(-1, keepdim=True))).to(dtype)
+            # the sum over the keys from the output, which is rounded by then: so does every fused kernel
+            summed = (of_out.to(wide) * of_rows.to(wide)).sum(-1, keepdim=True)
+            of_scores = (weights * (of_weights - summed)).to(dtype)
             sums["q"][..., part, :] = ((of_scores * scale) @ k).to(wide)
             sums["k"] += ((of_scores * scale).transpose(-2, -1) @ rows).to(wide)
             sums["v"] += ((weights * factor).transpose(-2, -1) @ of_out).to(wide)
