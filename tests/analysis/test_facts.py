@@ -55,6 +55,12 @@ def test_throttling_says_how_many_samples_and_which_clocks():
         "The clocks were held back (software power cap) in 1 of 2 samples; the SM clock ran between 1,965 MHz and 1,980 MHz.",)
 
 
+def test_throttling_without_a_clock_is_said():
+    """As on WSL and on integrated GPUs: what held the clocks back is told, and the clock is not."""
+    samples = (ClockSample("naive", throttle=("thermal slowdown",)), ClockSample("naive", throttle=()), ClockSample("naive"))
+    assert run_caveats(run_with(clocks=Clocks(samples=samples)), {}) == ("The clocks were held back (thermal slowdown) in 1 of 2 samples.",)
+
+
 def test_clocks_apart_between_variants_are_said_and_raise_the_floor():
     run = run_with(clocks=Clocks(samples=(ClockSample("naive", 1900, throttle=()), ClockSample("sdpa_math", 1710, throttle=()))))
     assert "margins smaller than 10 % are treated as noise" in run_caveats(run, {})[0]

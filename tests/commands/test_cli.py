@@ -697,3 +697,19 @@ def test_profile_gives_another_gpu_of_a_recorded_name_a_place_of_its_own(tmp_pat
         assert cli.main(["profile"]) == 0
         assert {folder.relative_to(layout.recorded).as_posix() for folder in run_room.discover(layout.recorded)} == slots
     assert run_room.load(first).device.memory_bytes == 24 * 2**30
+
+
+@pytest.mark.parametrize(("arguments", "processes", "chains"), [([], 7, True), (["--quick"], 1, False)])
+def test_a_quick_run_takes_one_process(tmp_path, monkeypatch, arguments, processes, chains):
+    from reportgen.capture import session
+
+    asked = []
+
+    def refuses(request, shown):
+        asked.append(request)
+        raise ReportError("nothing is measured here")
+
+    monkeypatch.setattr(cli, "ROOT", tmp_path)
+    monkeypatch.setattr(session, "capture", refuses)
+    assert cli.main(["profile", "--device", "cpu", *arguments]) == 2
+    assert [(one.processes, not one.quick) for one in asked] == [(processes, chains)]
