@@ -58,13 +58,16 @@ def exact(q: Any, k: Any, v: Any, mask: Any = None, *, is_causal: bool = False, 
 
 
 def plain(q: Any, k: Any, v: Any, mask: Any = None, *, is_causal: bool = False, scale: float | None = None, upstream: Any = None,
-          kept: Any = None, dropout_p: float = 0.0) -> Tensors:
-    """The same in the type of q: each step of the formula is one torch operation, and is rounded. Arguments as for `exact`."""
-    return _formula(q.dtype, q, k, v, mask, is_causal, scale, upstream, kept, dropout_p)
+          kept: Any = None, dropout_p: float = 0.0, wide_scores: bool = False) -> Tensors:
+    """The same in the type of q: each step of the formula is one torch operation, and is rounded. Arguments as for `exact`.
+
+    wide_scores: the scores stay in fp32, as every SDPA backend keeps them
+    """
+    return _formula(q.dtype, q, k, v, mask, is_causal, scale, upstream, kept, dropout_p, wide_scores)
 
 
 def _formula(dtype: Any, q: Any, k: Any, v: Any, mask: Any, is_causal: bool, scale: float | None, upstream: Any,
-             kept: Any, dropout_p: float) -> Tensors:
+             kept: Any, dropout_p: float, wide_scores: bool = False) -> Tensors:
     """softmax(q · kᵀ × scale + mask) · v and its derivatives, worked out by hand, some queries at a time."""
     import torch
 
@@ -82,7 +85,8 @@ def _formula(dtype: Any, q: Any, k: Any, v: Any, mask: Any, is_causal: bool, sca
             of_mask = torch.zeros(mask.shape, dtype=wide, device=q.device) if mask is not None and mask.is_floating_point() else None
         for part in _parts(q.shape, k.shape[-2]):
             rows = q[..., part, :]
-            weights = _weights(rows, k, None if wide_mask is None else wide_mask[..., part, :], part.start if is_causal else None, scale, wide)
+            score_rows, score_k = (rows.to(wide), k.to(wide)) if wide_scores else (rows, k)
+            weights = _weights(score_rows, score_k, None if wide_mask is None else wide_mask[..., part, :], part.start if is_causal else None, scale, wide).to(dtype)
             factor = 1.0 if kept is None else kept[..., part, :].to(dtype) / (1.0 - dropout_p)
             out[..., part, :] = of_rows = (weights * factor) @ v
             if upstream is None:
@@ -152,11 +156,12 @@ def _add(total: Any, of_scores: Any, part: slice) -> None:
     to += of_scores.sum_to_size(to.shape)
 
 
-def compare(tensor: Tensor, value: Any, exact: Any, plain: Any = None) -> dict[str, Any]:
+def compare(tensor: Tensor, value: Any, exact: Any, plain: Any = None, slack: float = 1.0) -> dict[str, Any]:
     """The fields of `run.Compared`: `value` beside the FP64 tensor `exact` and the plain formula's `plain`, all of one shape.
 
     Rounding is that to the type of `value`. A value that is not finite is not right and has no error; where the exact one is NaN,
     NaN is right, and anything else hides it. What the plain formula cannot give in this type (it is `None`, or not finite) allows nothing.
+    slack: so many times more of the plain formula's error is accepted
     """
     import torch
 
@@ -170,14 +175,14 @@ def compare(tensor: Tensor, value: Any, exact: Any, plain: Any = None) -> dict[s
     counts = {"tensor": tensor, "not_finite": not_finite, "hidden": hidden, "elements": value.numel()}
     if not value.numel():
         return {**counts, "right": True, "error": 0.0, "allowed": 0.0, "row_error": 0.0, "row_allowed": 0.0}
-    whole, worst = _allowed(value.dtype, exact, plain)
+    whole, worst = _allowed(value.dtype, exact, plain, slack)
     if not_finite:
         return {**counts, "right": False, "error": None, "allowed": whole, "row_error": None, "row_allowed": worst}
     error, row_error = _errors(value, exact)
     return {**counts, "right": error <= whole and row_error <= worst and not hidden, "error": error, "allowed": whole, "row_error": row_error, "row_allowed": worst}
 
 
-def _allowed(dtype: Any, exact: Any, plain: Any) -> tuple[float, float]:
+def _allowed(dtype: Any, exact: Any, plain: Any, slack: float) -> tuple[float, float]:
     """What is accepted for the whole and for the worst row."""
     import torch
 
@@ -186,7 +191,7 @@ def _allowed(dtype: Any, exact: Any, plain: Any) -> tuple[float, float]:
     stepwise = (0.0, 0.0) if plain is None else _errors(plain, exact)
     noise = (ABSOLUTE / size for size in _sizes(exact))
     least = factor * torch.finfo(dtype).eps / 8  # a short tensor may be exact in its type by chance
-    found = [max(one for one in (least, factor * once, more * step, small) if isfinite(one))
+    found = [max(one for one in (least, factor * once, slack * more * step, small) if isfinite(one))
              for once, more, step, small in zip(rounded, (PLAIN_FACTOR, ROW_FACTOR), stepwise, noise)]
     return found[0], found[1]
 
