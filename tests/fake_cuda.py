@@ -15,10 +15,12 @@ class FakeCuda:
 
     refuses: forwards cannot be captured; waits: they wait for the GPU
     hand_over: seconds that the host takes to hand a graph over; hertz: the SM clock, by which a sleep is counted
+    cold: what the first two forwards after a wait cost the host more
     """
 
-    def __init__(self, host: float, gpu: float, *, refuses: bool = False, waits: bool = False, hand_over: float = 0.0001, hertz: float = 2e9) -> None:
-        self.host, self.gpu, self.refuses, self.waits = host, gpu, refuses, waits
+    def __init__(self, host: float, gpu: float, *, refuses: bool = False, waits: bool = False, hand_over: float = 0.0001, hertz: float = 2e9,
+                 cold: float = 0.0) -> None:
+        self.host, self.gpu, self.refuses, self.waits, self.cold = host, gpu, refuses, waits, cold
         self.hand_over, self.hertz = hand_over, hertz
         self.now = 0.0
         self.idle_at = 0.0
@@ -43,6 +45,7 @@ class FakeCuda:
             self.capturing.append(turn)
             return
         self._queued += 1
+        self.now += self.cold if self._queued <= 2 else 0.0
         self.longest_queue = max(self.longest_queue, self._queued)
         self.enqueue(self.gpu)
         if self.waits:

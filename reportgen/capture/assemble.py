@@ -20,16 +20,18 @@ RAN = ("ok", "wrong")
 NO_PROBES = "not tried in this run"
 COMPILE_ON_CPU = "compiling takes longer than the rest of a CPU run; ask for this variant by name to have it"
 
+COMPILE_NO_MEMORY = "written by hand it ran out of memory at this size, and the compiler would spend a minute on trying; ask for this variant by name to have it"
+
 
 @dataclass
 class Timed:
     """Timing processes gathered: one result of `rounds.measure` per process, and who dropped out.
 
-    failures: variant → `{"status", "reason"}`; a variant that failed in one process is out of all
+    failures: variant → `{"status", "reason"}`, perhaps with `out_of_memory`; a variant that failed in one process is out of all
     """
 
     processes: list[dict[str, Any]] = field(default_factory=list)
-    failures: dict[str, dict[str, str]] = field(default_factory=dict)
+    failures: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def samples(self, variant: str) -> dict[str, list[float]]:
         """quantity → one value per process; a quantity that a process lacks is left out whole."""
@@ -38,6 +40,10 @@ class Timed:
             return {}
         return {quantity: [one[quantity] for one in found] for quantity in QUANTITIES
                 if all(quantity in one for one in found)}
+
+    def out_of_memory(self, variants: Sequence[str]) -> bool:
+        """Whether every one of these ran out of memory."""
+        return all(self.failures.get(name, {}).get("out_of_memory", False) for name in variants)
 
     def notes(self, variant: str) -> list[dict[str, Any]]:
         return [process["notes"][variant] for process in self.processes if variant in process["notes"]]

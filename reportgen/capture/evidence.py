@@ -135,6 +135,7 @@ def _answer(report: Report, task: Task, device: str, workload: Workload, rounds_
         if name == "compiled":
             _prefetch_compiler()
             value = rounds.measure(report, rounds_plan)
+            operands.release(device)
         elif name == "profiler":
             profiling.start(device)
         elif name == "probe" and variant:

@@ -19,6 +19,8 @@ KNOWN_SIZE = 2.0
 """Up to so many times the article's scores the seconds above are about right."""
 PROCESS_SECONDS = 10.0
 """No further round of a timing process is begun after so much time."""
+HOST_SECONDS = 1.5
+"""After so much time the blocks of host time are as few as the rounds: what they wait for is the GPU's time of long forwards."""
 CHAIN_SECONDS = 1.5
 """Chains of forwards that would take longer in the first process are not taken in any."""
 START_SECONDS, EVIDENCE_START_SECONDS = 0.6, 2.5

@@ -29,6 +29,11 @@ class Refusal:
         return explain(self.error, self.warnings) if self.error else None
 
     @property
+    def out_of_memory(self) -> bool:
+        """Of the host's or the device's memory: torch has a class for the latter, which its compiler wraps in its own."""
+        return isinstance(self.error, MemoryError) or type(self.error).__name__ == "OutOfMemoryError" or "out of memory" in str(self.error).lower()
+
+    @property
     def status(self) -> str:
         if self.error is None:
             return "ok"

@@ -103,7 +103,7 @@ class _Process:
     def __init__(self, report: Report, plan: Plan, sampler: Any) -> None:
         self.report, self.plan, self.sampler = report, plan, sampler
         self.variants = {variant.id: variant for variant in variant_room.load(plan.variants)}
-        self.failures: dict[str, dict[str, str]] = {}
+        self.failures: dict[str, dict[str, Any]] = {}
         self.samples: dict[str, dict[str, float]] = {name: {} for name in self.variants}
         self.prepared: dict[str, timing.Prepared] = {}
         self.settled: dict[str, bool] = {}
@@ -175,7 +175,7 @@ class _Process:
             with listening() as heard, variant.pinned():
                 work(variant)
             if heard.error is not None:
-                self.failures[name] = {"status": _status(variant, heard), "reason": heard.reason or "unknown"}
+                self.failures[name] = {"status": _status(variant, heard), "reason": heard.reason or "unknown", "out_of_memory": heard.out_of_memory}
                 self.prepared.pop(name, None)
                 self._still_answers(name, new_graphs)
         self._lap(phase)
@@ -188,8 +188,9 @@ class _Process:
                 break
             self._each("rounds", self._turn(3 + turn), lambda variant: self._round(variant, values[variant.id]))
             self.rounds_done = turn + 1
+        began = time.perf_counter()
         for turn in range(HOST_ROUNDS * self.plan.rounds):
-            if turn and self._late():
+            if turn and (self._late() or turn >= self.plan.rounds and time.perf_counter() - began > patience.HOST_SECONDS):
                 break
             self._each("host time", self._turn(100 + turn), lambda variant: self._host_block(variant, values[variant.id]))
         return values
@@ -277,5 +278,5 @@ class _Process:
 
 def _status(variant: Variant, heard: Any) -> str:
     """A compiler that is not there is unavailable, whatever it raises; else what the refusal says."""
-    compiler = variant.slow_start and not isinstance(heard.error, MemoryError) and "memory" not in str(heard.error)
+    compiler = variant.slow_start and not heard.out_of_memory
     return "unavailable" if compiler else heard.status

@@ -16,7 +16,7 @@ from ..errors import CaptureFailed, DeviceUnavailable
 from ..numbers.statistics import PROCESSES
 from ..run.workload import ARTICLE, Workload, altered
 from ..saying.progress import Progress, Silent
-from . import assemble, cause_words, causes, evidence, limits, neighbours, operands, patience, probes, processes, refusal, rounds, trying
+from . import assemble, cause_words, causes, chains, evidence, limits, neighbours, operands, patience, probes, processes, refusal, rounds, trying
 from .causes import Notice
 from .evidence_stage import COMPILE_PATIENCE, EvidenceStage
 from .faults import ChildFailed
@@ -180,6 +180,8 @@ class _Capture:
                 skipped[variant.id] = assemble.NOT_ASKED
             elif variant.slow_start and asked is None and (device == "cpu" or self.request.quick):
                 skipped[variant.id] = assemble.COMPILE_ON_CPU if device == "cpu" else assemble.NOT_ASKED
+            elif variant.slow_start and asked is None and self.timed.out_of_memory(chains.CHAINED):
+                skipped[variant.id] = assemble.COMPILE_NO_MEMORY
         return skipped
 
     def _tasks(self, device: str, plan: rounds.Plan, training: bool) -> list[evidence.Task]:

@@ -132,3 +132,14 @@ def test_a_failed_call_holds_no_memory():
         assert heard.reason == "out of memory."
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize("failures, expected", [
+    ({"naive": {"out_of_memory": True}, "naive_inplace": {"out_of_memory": True}}, True),
+    ({"naive": {"out_of_memory": True}}, False),
+    ({"naive": {"out_of_memory": True}, "naive_inplace": {"out_of_memory": False}}, False),
+    ({"naive": {"status": "failed", "reason": "its process died"}, "naive_inplace": {"out_of_memory": True}}, False),
+    ({}, False),
+])  # fmt: skip
+def test_what_ran_out_of_memory_is_told_apart(failures, expected):
+    assert assemble.Timed([], failures).out_of_memory(("naive", "naive_inplace")) is expected

@@ -102,7 +102,15 @@ def test_host_blocks_start_on_an_empty_queue_and_stay_short(monkeypatch):
     torch.longest_queue = 0
     torch.enqueue(1.0)
     assert ready.blocks["host_time"]() == pytest.approx(50e-6)
-    assert torch.longest_queue == 11
+    assert torch.longest_queue == 13
+
+
+def test_host_blocks_of_long_forwards_leave_out_the_first_calls_after_a_wait(monkeypatch):
+    """A forward of 33 ms: a block has three calls, and the two before them found cold caches."""
+    torch = FakeCuda(host=18e-6, gpu=33e-3, cold=200e-6)
+    _, ready = prepared(monkeypatch, torch)
+    assert ready.forwards["host_time"] == 3
+    assert ready.blocks["host_time"]() == pytest.approx(18e-6)
 
 
 def test_chains_give_seconds_for_all_their_layers(monkeypatch):
