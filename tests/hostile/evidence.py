@@ -5,7 +5,6 @@ from __future__ import annotations
 import collections.abc
 import json
 import shutil
-from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from types import UnionType
@@ -13,8 +12,8 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 from perturbed import recorded, states
 from perturbed.recorded import Traces
+
 from reportgen import run as run_room
-from reportgen.errors import ReportError
 from reportgen.run.model import Run
 
 NAMES = {("device", "slug"), ("workload", "name"), ("label",), ("path",), ("edited",)}

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from perturbed.recorded import ROOT
+
 from reportgen import analysis, findings, pages, run
 from reportgen.pages import readme
 
@@ -26,13 +27,13 @@ LOOK = """(() => {
   const own = a => a.name.startsWith('on') || a.name === 'srcdoc' || a.name === 'style' && a.ownerElement.closest('article')
       && !/^(?:text-align: (?:right|left|center);?)?$/.test(a.value) || (/^(?:href|src|action|formaction|xlink:href|data|poster|srcset)$/.test(a.name) && live.test(a.value));
   return {
-    title: document.title, planted: typeof window.%s,
+    title: document.title, planted: typeof window.PLANTED,
     live: all.flatMap(e => [...e.attributes].filter(own).map(a => `<${e.tagName} ${a.name}=${a.value.slice(0, 80)}>`)),
     links: [...new Set(all.flatMap(e => [e.href, e.src, e.action].filter(x => typeof x === 'string' && x)))],
     tags: all.filter(e => !/^(?:CODE|BR)$/.test(e.tagName) && !e.closest('pre, svg, .md-search__output, a[href*="kernel-names"]')).map(e => e.tagName + ' ' + [...e.attributes].map(a => a.name).filter(a => a !== 'title' || !e.matches('.md-ellipsis')).sort().join(' ')),
     text: document.body ? document.body.innerText : document.documentElement.textContent,
   };
-})()""" % PLANTED
+})()""".replace("PLANTED", PLANTED)
 
 
 def built(root: Path, text: str, featured: str) -> Path:

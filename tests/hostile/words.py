@@ -30,7 +30,7 @@ TEXTS: dict[str, str] = {
     "admonition": f"!!! danger \"<img src=x onerror={_SET}>\" w",
     "details": f"??? note \"[x](javascript:{_SET})\" w",
     "snippet": "--8<-- \"/etc/passwd\" w",
-    "macros": f"w {{{{ config.__class__.__init__.__globals__ }}}} {{% import 'os' as o %}} {{{{ 7*7 }}}} {{# w #}} ${{HOME}} w",
+    "macros": "w {{ config.__class__.__init__.__globals__ }} {% import 'os' as o %} {{ 7*7 }} {# w #} ${HOME} w",
     "heading": f"# w <b onclick={_SET}>now</b> [x](javascript:{_SET}) {{#id onclick={_SET}}} ##",
     "table": f"w | b | c || <td onclick={_SET}> \\| --- | :---: | w",
     "fence": f"w ``` w ~~~ ````html <script>{_SET}</script> ```` `` ` w",
