@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from statistics import median
 from typing import Any
 
+from .. import probes
 from .. import trace as trace_room
 from ..hardware import kernel_names
 from ..hardware.occupancy import Difference, Launch, Occupancy, difference, occupancy
@@ -15,7 +16,7 @@ from ..numbers.statistics import Estimate
 from ..run import Run, VariantRun
 from ..run.noise import Noise, current
 from ..trace import Activity, Forward, Loss, Trace, TraceLoss, signature
-from . import counters, disturbed, states
+from . import counters, disturbed, states, watch
 from .caveats import CLOCK_AGREEMENT, clock_spread, run_caveats
 from .model import BY_GPU_CLOCK, ActivityFacts, OpFacts, RunFacts, VariantFacts
 from .patterns import bytes_model, roles
@@ -43,6 +44,7 @@ def build(run: Run) -> RunFacts:
         ceilings=run.ceilings,
         clocks=run.clocks,
         probes=run.probes,
+        watch=watch.build(run.correctness, probes.load()),
         protocol=run.protocol,
         phases=run.phases,
         variants=variants,
@@ -93,6 +95,7 @@ class _Context:
             "relative_error": variant.relative_error,
             "allowed_error": variant.allowed_error,
             "masked_row": variant.masked_row,
+            "own_mask": variant.own_mask,
             "training": variant.training,
         }
         times: dict[str, Estimate | None] = {**samples, "first_call_alone": self._alone(variant)}

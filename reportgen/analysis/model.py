@@ -12,10 +12,11 @@ from variants import SIX
 from ..hardware.kernel_names import KernelName
 from ..hardware.occupancy import Difference, Occupancy
 from ..numbers.statistics import Comparison, Estimate, compare
-from ..run import Ceilings, Clocks, DeviceRecord, Host, LostPart, MaskedRow, Noticed, Probes, Protocol, Training
+from ..run import Ceilings, Clocks, DeviceRecord, Host, LostPart, MaskedRow, Noticed, OwnShape, Probes, Protocol, Training
 from ..run.workload import Workload
 from ..trace import Integrity, TraceLoss
 from .states import Lost, State
+from .watch import Watch
 
 FUSED = ("sdpa_efficient", "sdpa_flash", "sdpa_cudnn")
 BY_GPU_CLOCK = ("gpu_time", "gpu_time_cold", "wall_time")
@@ -132,6 +133,7 @@ class VariantFacts:
     relative_error: float | None = None
     allowed_error: float | None = None
     masked_row: MaskedRow | None = None
+    own_mask: OwnShape | None = None
     training: Training | None = None
     trace_file: str | None = None
     counters_reason: str | None = None
@@ -235,6 +237,7 @@ class RunFacts:
 
     floors: where whole runs of the same code were compared: quantity → the largest shift of any variant,
         and `quantity a/b` (ids in alphabetical order) → the largest shift of the two variants' ratio
+    watch: public reports of wrong results, tried here, and what torch picks (see `watch`)
     older: the run was recorded by an older version; only then may something be said to be recorded before it was measured
     counters_tool: what took the hardware counters, or `None` where there are none; `counters_reason` says why
     noticed, lost: see `run.Run`
@@ -258,6 +261,7 @@ class RunFacts:
     caveats: tuple[Caveat, ...] = ()
     counters_reason: str | None = None
     counters_tool: str | None = None
+    watch: Watch = Watch()
     older: bool = False
     noticed: tuple[Noticed, ...] = ()
     lost: tuple[LostPart, ...] = ()

@@ -18,6 +18,7 @@ from . import (
     flash_hbm,
     flash_occupancy,
     hidden_memcpy,
+    is_it_right,
     mask_rebuilt,
     math_cuda_cores,
     math_slowdown,
@@ -27,6 +28,7 @@ from . import (
 )
 
 FINDINGS: tuple[Finding, ...] = (
+    is_it_right.FINDING,
     hidden_memcpy.FINDING,
     math_slowdown.FINDING,
     math_cuda_cores.FINDING,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ..analysis import RunFacts
 from ..questions import sources
-from ..questions.model import VERDICTS, Verdict
+from ..questions.model import VERDICTS, Source, Verdict
 from ..saying.tables import Column, Link, Table, columns
 from ..saying.units import listed, plural
 from .cells import Badge, Lines, Linked, Sentence
@@ -30,12 +30,11 @@ def board(site: Site, facts: RunFacts, page: str) -> tuple[Group, ...]:
 
     What is not measurable is listed by reason, because one reason often stands behind many claims.
     """
-    head = sources.head(claim for finding in site.findings for claim in finding.claims)
     groups = []
     for verdict in NEWS_FIRST:
-        rows = [(Linked(sources.statement(claim, head == sources.MIXED), _target(site, facts, finding.slug, claim.id), root(page)), outcome.reason)
-                for finding in site.findings for claim in finding.claims
-                if (outcome := site.outcomes[facts.slot][claim.id]).verdict == verdict]
+        held = [(finding, claim, outcome) for finding in site.findings for claim in finding.claims if (outcome := site.outcomes[facts.slot][claim.id]).verdict == verdict]
+        head = sources.head(claim for _, claim, _ in held)
+        rows = [(Linked(sources.statement(claim, head == sources.MIXED), _target(site, facts, finding.slug, claim.id), root(page)), outcome.reason) for finding, claim, outcome in held]
         if rows:
             table = _by_reason(rows, head) if verdict == "not measurable" else _by_claim(rows, head)
             groups.append(Group(verdict, plural(len(rows), "claim"), table))
@@ -57,9 +56,9 @@ def _by_reason(rows: list[tuple[Linked, str]], head: str) -> Table:
     return Table(columns(head, "Why that cannot be said here"), tuple((Lines(tuple(map(str, statements))), Sentence(reason)) for reason, statements in reasons.items()))
 
 
-def tally(site: Site, facts: RunFacts) -> str:
-    """`Of 31 claims, 14 hold, 10 differ and 5 are not measurable.`"""
-    verdicts = [outcome.verdict for outcome in site.outcomes[facts.slot].values()]
+def tally(site: Site, facts: RunFacts, source: Source | None = None) -> str:
+    """`Of 31 claims, 14 hold, 10 differ and 5 are not measurable.` source: of those that it states alone."""
+    verdicts = [outcome.verdict for outcome in site.outcomes[facts.slot].values() if source in (None, outcome.source)]
     counts = {verdict: verdicts.count(verdict) for verdict in VERDICTS}
     words = {"holds": ("holds", "hold"), "differs": ("differs", "differ"), "within noise": ("is within noise", "are within noise"),
              "not measurable": ("is not measurable", "are not measurable")}

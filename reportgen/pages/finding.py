@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from ..analysis import RunFacts
 from ..questions import caveats, sources
-from ..questions.model import Chart, Finding, Outcome, Question
+from ..questions.model import Chart, Finding, Outcome, Question, Source
 from ..saying.tables import Link, Table, columns
 from .cells import Anchored, Badge, Lines, Sentence
 from .environment import page
@@ -30,7 +30,7 @@ def render(site: Site, finding: Finding, number: int) -> str:
     """The page of `finding`; `number` is its place in the book, from 1."""
     facts = site.featured
     following = site.findings[number] if number < len(site.findings) else None
-    return page(finding.template, path(finding), finding=finding, number=number, count=len(site.findings), device=device_said(facts),
+    return page(finding.template, path(finding), finding=finding, number=number, ours=all(claim.source is Source.TEAM for claim in finding.claims), count=len(site.findings), device=device_said(facts),
                 folder=f"runs/{facts.slot}/index.md", evidence=evidence(site, facts, finding, path(finding)), run_caveats=caveats.travelling(facts), advice=advice(site, facts, finding),
                 others=others(site, finding), following=following, workload=facts.workload)
 
@@ -49,7 +49,7 @@ def evidence(site: Site, facts: RunFacts, finding: Finding, at: str, above: tupl
     items = said(site, facts, finding)
     shared = [caveat for caveat, times in Counter(c for item in items for c in item.outcome.caveats).items() if times > 1]
     details = [(item, [c for c in item.outcome.caveats if c not in shared and c not in above]) for item in items]
-    return page("evidence.md.j2", at, verdicts=verdicts(items), tables=shown.tables, charts=charts, shared=[c for c in shared if c not in above], alone=len(items) == 1,
+    return page("evidence.md.j2", at, verdicts=verdicts(items), tables=shown.tables, charts=charts, folds=shown.folds, shared=[c for c in shared if c not in above], alone=len(items) == 1,
                 details=[(item, own) for item, own in details if item.outcome.because or own]).strip("\n")
 
 

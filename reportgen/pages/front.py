@@ -8,6 +8,7 @@ from ..findings.safe_softmax import about_the_mask
 from ..numbers import power
 from ..questions import caveats
 from ..questions import lead as first
+from ..questions.model import Source
 from ..review.diff import example
 from ..saying.markup import sentence
 from ..saying.tables import Table, columns
@@ -32,7 +33,7 @@ def index(site: Site) -> str:
                 alarm=first.alarm(facts), caveats=caveats.travelling(facts), winner=first.winner(facts), glance=glance.table(facts), sentences=sentences, advice=lead.advice(site, facts), overview=site.chart(facts, picture, INDEX) if picture else "",
                 kernel_counts=summaries.kernel_counts(facts), counts_missing=summaries.counts_missing(facts), slowdown=summaries.slowdown(facts), cpu_bill=summaries.cpu_bill(facts),
                 occupancy=summaries.occupancy_steps(facts), occupancy_missing=summaries.occupancy_missing(facts), board=board.board(site, facts, INDEX),
-                tally=board.tally(site, facts), devices=board.devices(site))
+                tally=board.tally(site, facts), article=board.tally(site, facts, Source.ARTICLE), devices=board.devices(site))
 
 
 def beyond(site: Site) -> str:

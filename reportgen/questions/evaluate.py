@@ -9,8 +9,9 @@ from typing import Any
 
 from ..analysis import RunFacts
 from ..saying.units import text
+from . import right_words
 from .gates import FAULT, GATES
-from .model import Advised, Because, Case, Decision, Evidence, Finding, Outcome, Question, decide
+from .model import Advice, Advised, Because, Case, Decision, Evidence, Finding, Outcome, Question, decide
 
 CONTAIN = True
 """Whether an exception in a rule becomes *not measurable: a fault of this program*. The tests run without."""
@@ -29,7 +30,7 @@ def evaluate(question: Question, facts: RunFacts) -> Outcome:
     except Exception as error:
         if not CONTAIN:
             raise
-        return _outcome(question, GATES[FAULT], decide(FAULT, kind=type(error).__name__), gate=True)
+        return _outcome(question, GATES[FAULT], decide(FAULT, kind=type(error).__name__), True, facts)
 
 
 def outcomes(questions: Iterable[Question], facts: RunFacts) -> dict[str, Outcome]:
@@ -60,23 +61,30 @@ def _asked(question: Question, facts: RunFacts) -> Outcome:
     for need in question.needs:
         unmet = need.unmet(facts)
         if unmet is not None:
-            return _outcome(question, _case(question, unmet), unmet, gate=unmet.case not in question.cases)
+            return _outcome(question, _case(question, unmet), unmet, unmet.case not in question.cases, facts)
     decision = question.rule(facts)
-    return _outcome(question, _case(question, decision), decision, gate=decision.case not in question.cases)
+    return _outcome(question, _case(question, decision), decision, decision.case not in question.cases, facts)
 
 
 def _case(question: Question, decision: Decision) -> Case:
     return question.cases[decision.case] if decision.case in question.cases else GATES[decision.case]
 
 
-def _outcome(question: Question, case: Case, decision: Decision, gate: bool) -> Outcome:
+def _outcome(question: Question, case: Case, decision: Decision, gate: bool, facts: RunFacts) -> Outcome:
     args = decision.args
     verdict = case.verdict if question.source is not None else None
     sentence = fill(case.headline, args)
     if verdict is None and gate:
         sentence = sentence[:1].upper() + sentence[1:]
-    pieces = tuple(Advised(fill(one.says, args), fill(one.more, args) if _given(one.more_needs, args) else "", one.when) for one in case.advice if _given(one.needs, args))
+    pieces = tuple(_advised(one, args, facts) for one in case.advice if _given(one.needs, args))
     return Outcome(question.id, verdict, decision.case, sentence, said(case.because, args), said(case.caveats, args), pieces, args, case.partly, gate, question.source)
+
+
+def _advised(one: Advice, args: Mapping[str, Any], facts: RunFacts) -> Advised:
+    """A piece of advice, with the calls for which it is not given on this device."""
+    more = fill(one.more, args) if _given(one.more_needs, args) else ""
+    says = f"{fill(one.says, args)} {right_words.unless(facts, one.leads, args)}".strip()
+    return Advised(says, f"{more} {right_words.unless(facts, one.more_leads, args)}".strip() if more else "", one.when)
 
 
 def _given(needs: str | None, args: Mapping[str, Any]) -> bool:

@@ -42,6 +42,7 @@ GATES: Mapping[str, Case] = {
     "fits-in-cache": not_measurable("the score matrix ({scores}) is smaller than twice the last-level cache ({cache}), so its round trips need not reach HBM."),
     "cache-unknown": not_measurable("the size of this device's last-level cache was not recorded, so nobody can say whether the score matrix ({scores}) stays in it."),
     "no-arithmetic": not_measurable("the occupancy of {what} cannot be worked out, because the trace or our tables lack the limits of this device ({device})."),
+    "no-probes": not_measurable("no publicly reported case could be tried here ({reason})."),
     "no-kernel": not_measurable("the trace of {missing} shows no kernel."),
     FAULT: not_measurable("a fault of this program ({kind}) kept it from being judged. Please report it with this run."),
 }

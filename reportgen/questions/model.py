@@ -12,6 +12,7 @@ from enum import Enum
 from typing import Any, Literal
 
 from ..analysis import RunFacts
+from ..probes import Needs
 from ..saying.tables import Table
 
 Verdict = Literal["holds", "differs", "within noise", "not measurable"]
@@ -42,12 +43,25 @@ class Relies:
 
 
 @dataclass(frozen=True)
+class Leads:
+    """What a call ends with whose writer follows a piece of advice: the advice is not given for calls that come out wrong there.
+
+    to: `default` (nothing is pinned), `fused` (any fused backend), or the argument that holds the names of the backends
+    without: what the words of the advice rule out already
+    """
+
+    to: str
+    without: frozenset[Needs] = frozenset()
+
+
+@dataclass(frozen=True)
 class Advice:
     """A piece of advice.
 
     says: the sentence that stands alone, also on the front page; more: what follows it on the finding's page
     needs, more_needs: the argument of its own case without which it is not given; without which `more` is not said
     when: other questions' cases that it relies on; it is given only where all of them came out so
+    leads, more_leads: what a call ends with that follows it; the calls for which that is wrong here are named behind `says` and `more`
     """
 
     says: str
@@ -55,6 +69,8 @@ class Advice:
     needs: str | None = None
     when: tuple[Relies, ...] = ()
     more_needs: str | None = None
+    leads: Leads | None = None
+    more_leads: Leads | None = None
 
 
 @dataclass(frozen=True)
@@ -205,11 +221,21 @@ class Chart:
 
 
 @dataclass(frozen=True)
+class Fold:
+    """A few lines of code under a line to open, with a sentence before them."""
+
+    summary: str
+    says: str
+    code: str
+
+
+@dataclass(frozen=True)
 class Evidence:
-    """What a finding shows of one run: tables and charts, in order."""
+    """What a finding shows of one run: tables and charts, in order, then code to open."""
 
     tables: tuple[Table, ...] = ()
     charts: tuple[Chart, ...] = ()
+    folds: tuple[Fold, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -99,6 +99,26 @@ def lost_part(facts: RunFacts, part: str, *names: str) -> Decision | None:
 def older(facts: RunFacts, what: str, *names: str, part: str | None = None) -> Decision:
     """The gate for evidence that the run lacks: it lost it for one of `names`, is older than the measurement, or did not take it. part: a key of `run.PARTS`."""
     lost = lost_part(facts, part, *names) if part else _first(facts, names, _lost_trace)
+
+
+RIGHTNESS = "the rightness of gradients and of publicly reported cases"
+"""What a run lacks that tried no probe and compared no gradient."""
+
+
+def probed() -> Need:
+    """Some probe of a publicly reported wrong result was tried."""
+    return Need("probes of publicly reported wrong results", _not_probed)
+
+
+def _not_probed(facts: RunFacts) -> Decision | None:
+    if facts.watch.taken:
+        return None
+    return decide("no-probes", reason=facts.watch.reason.rstrip(".")) if facts.watch.reason else older(facts, RIGHTNESS)
+
+
+def older(facts: RunFacts, what: str, *names: str) -> Decision:
+    """The gate for evidence that the run lacks: it lost it for one of `names`, is older than the measurement, or did not take it."""
+    lost = _first(facts, names, _lost_trace)
     if lost:
         return lost
     if facts.older:

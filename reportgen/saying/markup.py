@@ -44,6 +44,11 @@ def label(text: str) -> str:
     return re.sub("#+$", lambda end: "&#35;" * len(end.group()), shown)
 
 
+def address(url: str) -> str:
+    """An address as the target of a link: what would end it, or a table's cell, is written as a percent code."""
+    return "".join(f"%{ord(sign):02X}" if sign in " ()<>|\"\\`" else sign for sign in _one_line(url))
+
+
 def sentence(text: str) -> str:
     """A sentence, ours or others', for a page: its `code` stays code, and it ends with one full stop.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from .markup import code, emphasised, inline, label, sentence
+from .markup import address, code, emphasised, inline, label, sentence
 from .units import text
 
 
@@ -21,6 +21,14 @@ class Link:
 
     label: str
     target: str
+
+
+@dataclass(frozen=True)
+class Url:
+    """Link text and an address outside the site."""
+
+    label: str
+    address: str
 
 
 @dataclass(frozen=True)
@@ -71,6 +79,8 @@ def markdown(table: Table, relative: str = "") -> str:
             return code(value.name)
         if isinstance(value, Link):
             return f"[{label(value.label)}]({relative}{value.target})".replace("|", "&#124;")
+        if isinstance(value, Url):
+            return f"[{label(value.label)}]({address(value.address)})"
         return prose(text(value)) if isinstance(value, str) else text(value)
 
     heads = (cell(Link(column.title, column.target) if column.target else column.title) for column in table.columns)

@@ -10,6 +10,7 @@ from case_tables import CLAIMS, outcome
 from counted import h200
 from turned import WIDE, without_ops
 
+from reportgen.analysis.watch import Watch
 from reportgen.analysis import Lost, State
 from reportgen.findings import claims
 from reportgen.numbers.statistics import Estimate
@@ -85,6 +86,8 @@ REACHED = {
                       "Not measurable: the size of this device's last-level cache was not recorded, so nobody can say whether the score matrix (256 MiB) stays in it."),
     "no-arithmetic": ("flash-occupancy", lambda: facts("mi300x"), "Not measurable: the occupancy of SDPA flash cannot be worked out, because the trace or our tables lack the limits of "
                       "this device (AMD Instinct MI300X)."),
+    "no-probes": ("default-right", lambda: replace(facts(), watch=Watch(reason="the child was killed by signal 9.")),
+                  "Not measurable: no publicly reported case could be tried here (the child was killed by signal 9)."),
     "no-kernel": ("cudnn-launch-api", lambda: variant(facts(), "sdpa_cudnn", activities=(), kernels=0), "Not measurable: the trace of SDPA cuDNN shows no kernel."),
 }
 

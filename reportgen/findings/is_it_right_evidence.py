@@ -1,0 +1,131 @@
+"""Tables of the page on right results: a line per probe, what each cure did, what torch picks, every variant's gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from variants.backends import title
+
+from ..analysis import RunFacts, VariantFacts
+from ..analysis.correctness import Gradients, cures, masked_gradients, own_gradients, reports, traps
+from ..analysis.watch import PINS, Healing, ProbeFacts
+from ..questions.model import Evidence, Fold
+from ..questions.needs import refusal, share
+from ..questions.right_words import call, came_out, named
+from ..run import DEFAULT, Compared, Pick
+from ..saying.tables import Table, Url, columns
+from ..saying.units import Count, Seconds, plural
+
+_HEADS = ("Reported", "What goes wrong", "Inputs; what is compared", "Unpinned", *(title(pin) for pin in PINS))
+_MASKS = {"none": "none", "causal": "`is_causal`", "bool": "bool", "float": "floats in the type of q"}
+_OUTCOMES = {"right": "right", "refused": "refused", "failed": "broke off"}
+_HEALED = {Healing.CURES: "right", Healing.FAILS: "not right", Healing.NOT_RUN: "not run"}
+
+
+def evidence(facts: RunFacts) -> Evidence:
+    return Evidence(tables=(*_probes(reports(facts), "Public reports of wrong results, tried on this device. Each choice is compared with FP64."),
+                            *_probes(traps(facts), "What torch documents and many do not expect: no wrong result of torch, and not what the writer of the call meant."),
+                            *_cures(facts), *_picks(facts), *_gradients(facts)),
+                    folds=tuple(_fold(one) for one in cures(facts) if one.healing is Healing.CURES))
+
+
+def _probes(probes: Sequence[ProbeFacts], caption: str) -> tuple[Table, ...]:
+    if not probes:
+        return ()
+    rows = tuple((_source(one), one.probe.title, f"{one.probe.inputs}; {one.probe.compared}", *(_cell(one, choice) for choice in (DEFAULT, *PINS))) for one in probes)
+    return (Table(columns(*_HEADS), rows, caption=caption, notes=tuple(_notes(probes))),)
+
+
+def _source(probe: ProbeFacts) -> object:
+    first = next(iter(probe.probe.reports), None)
+    return Url(named(probe), first.url) if first else probe.probe.id
+
+
+def _cell(probe: ProbeFacts, choice: str) -> str | None:
+    """What came out for one choice: right, what is off, or that torch refused."""
+    if probe.run is not None and probe.run.not_here:
+        return "not this device"
+    tried, control = probe.tried(choice), probe.controlled(choice)
+    if tried is None:
+        return None
+    backend = f" ({title(tried.picked)})" if tried.picked and choice == DEFAULT else ""
+    beside = f"; its control **wrong**: {came_out(control.compared)}" if control is not None and control.outcome == "reproduces" else ""
+    if tried.outcome == "reproduces":
+        return f"{'otherwise' if probe.trap else 'wrong'}{backend}: {came_out(tried.compared)}{beside}".replace("**", "")
+    return f"{_OUTCOMES[tried.outcome]}{backend}{beside}".replace("**", "")
+
+
+def _notes(probes: Sequence[ProbeFacts]) -> list[str]:
+    """torch's words for refusals and breaks, those that share them in one note."""
+    reasons: dict[str, list[str]] = {}
+    for one in probes:
+        for choice in (DEFAULT, *PINS):
+            tried = one.tried(choice)
+            if tried is not None and tried.outcome == "failed":
+                who = "unpinned" if choice == DEFAULT else title(choice)
+                reasons.setdefault(refusal(tried.reason or "no reason recorded"), []).append(f"{named(one)} ({who})")
+    return [f"Broke off: {', '.join(who)}: {reason}." for reason, who in reasons.items()] + [
+        f"{named(one)}: {one.run.not_here.rstrip('.')}." for one in probes if one.run and one.run.not_here]
+
+
+def _cures(facts: RunFacts) -> tuple[Table, ...]:
+    rows = tuple((named(one), call(one.probe.needs), one.probe.cure.words if one.probe.cure else None, _HEALED[one.healing], *_seconds(one)) for one in cures(facts))
+    if not rows:
+        return ()
+    return (Table(columns("Reported", "Concerns", "What to write", "After it", "#A call as reported", "#A call with the cure"), rows,
+                  caption="What to write instead, run on this device with nothing pinned. Seconds are medians of one call, with the backward pass where gradients are compared."),)
+
+
+def _seconds(probe: ProbeFacts) -> tuple[Seconds | None, Seconds | None]:
+    cured = probe.cured
+    before, after = (cured.before, cured.after) if cured else (None, None)
+    return (None if before is None else Seconds(before), None if after is None else Seconds(after))
+
+
+def _fold(probe: ProbeFacts) -> Fold:
+    cure = probe.probe.cure
+    return Fold(f"What to write for {call(probe.probe.needs)} ({named(probe)})", cure.words if cure else "", cure.code.strip("\n") if cure else "")
+
+
+def _picks(facts: RunFacts) -> tuple[Table, ...]:
+    """A row per kind of call, inference beside training."""
+    kinds: dict[tuple[str, bool, int, int], dict[bool, Pick]] = {}
+    for pick in facts.watch.picks:
+        kinds.setdefault((pick.mask, pick.grouped, pick.queries, pick.keys), {})[pick.gradients] = pick
+    if not kinds:
+        return ()
+    rows = tuple((_MASKS[mask], "fewer than heads" if grouped else "as many as heads", f"{Count(queries)} × {Count(keys)}", *(_picked(found.get(gradients)) for gradients in (False, True)))
+                 for (mask, grouped, queries, keys), found in kinds.items())
+    words = dict.fromkeys(refusal(pick.reason) for pick in facts.watch.picks if pick.backend is None and pick.reason)
+    return (Table(columns("Mask", "KV heads", "Queries × keys", "Without gradients", "With gradients"), rows,
+                  caption=f"What torch picks when nothing is pinned, in {facts.workload.dtype} at head dimension {Count(facts.workload.head_dim)}.",
+                  notes=tuple(f"Refused: {one}." for one in words)),)
+
+
+def _picked(pick: Pick | None) -> str | None:
+    return None if pick is None else title(pick.backend) if pick.backend else "refused" if pick.reason else "not told by any op"
+
+
+def _gradients(facts: RunFacts) -> tuple[Table, ...]:
+    held = [variant for variant in facts.variants.values() if variant.ok]
+    if all(found(variant) is Gradients.NOT_COMPARED for variant in held for found in (own_gradients, masked_gradients)):
+        return ()
+    rows = tuple((variant.title, _errors(own_gradients(variant), variant.training.compared if variant.training else ()),
+                  _errors(masked_gradients(variant), variant.own_mask.compared if variant.own_mask else ())) for variant in held)
+    return (Table(columns("Variant", "Gradients at the run's own shape", "The same under a mask: output and gradients"), rows,
+                  caption="Relative errors against FP64.", notes=_reasons(held)),)
+
+
+def _errors(outcome: Gradients, compared: Sequence[Compared]) -> str:
+    if outcome is Gradients.WRONG:
+        return f"wrong: {came_out(compared)}"
+    if outcome is Gradients.RIGHT and compared:
+        errors = [one.error for one in compared if one.error is not None]
+        return f"right: at most {share(max(errors))} in {plural(len(compared), 'tensor')}" if errors else "right"
+    return outcome.value
+
+
+def _reasons(held: Sequence[VariantFacts]) -> tuple[str, ...]:
+    """Why gradients could not be compared."""
+    own = [(variant, variant.own_mask.reason) for variant in held if variant.own_mask and variant.own_mask.reason and masked_gradients(variant) in (Gradients.REFUSED, Gradients.FAILED)]
+    return tuple(f"{variant.title} under a mask: {refusal(reason)}." for variant, reason in own)
