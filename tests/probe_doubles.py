@@ -46,7 +46,7 @@ def wrong(tensor: str = "output", error: float | None = 0.377, picked: str | Non
 
 
 def compared(tensor: str = "output", error: float | None = 0.377, allowed: float = 0.0065) -> Compared:
-    return Compared(tensor, error is not None and error <= allowed, error, allowed, None, None, 0 if error is not None else 512, 512)  # type: ignore[arg-type]
+    return Compared(tensor, error is not None and error <= allowed, error, allowed, not_finite=0 if error is not None else 512, elements=512)  # type: ignore[arg-type]
 
 
 def cured(outcome: str = "right", before: float | None = 80e-6, after: float | None = 92e-6, **more: Any) -> Cured:

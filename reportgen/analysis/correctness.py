@@ -13,7 +13,7 @@ from ..probes import Needs
 from ..run import DEFAULT, Compared
 from .model import RunFacts, VariantFacts
 from .pins import PINNED
-from .watch import ProbeFacts
+from .watch import ProbeFacts, Standing
 
 
 _MASKED_NEEDS = frozenset({Needs.OTHER_TYPE, Needs.EMPTY_ROWS, Needs.MASK_GRADIENT})
@@ -73,8 +73,9 @@ def concerned(probes: Iterable[ProbeFacts], without: frozenset[Needs]) -> tuple[
 
 
 def cures(facts: RunFacts) -> tuple[ProbeFacts, ...]:
-    """Reports and traps that an unpinned call meets here and whose probe has a cure."""
-    return tuple(one for one in (*wrong(facts), *caught(facts)) if one.probe.cure is not None)
+    """Reports and traps that reproduce here with some choice, and whose probe has a cure: those that an unpinned call meets come first."""
+    found = [one for one in (*reports(facts), *traps(facts)) if one.probe.cure is not None and one.standing in (Standing.DEFAULT, Standing.ELSEWHERE)]
+    return tuple(sorted(found, key=lambda one: one.standing is Standing.ELSEWHERE))
 
 
 class Gradients(Enum):

@@ -28,7 +28,7 @@ class Standing(Enum):
 
 
 class Healing(Enum):
-    """What a probe's cure did, run with nothing pinned."""
+    """What a probe's cure did, run with the first choice that reproduces the probe."""
 
     CURES = "wrong before, right after"
     FAILS = "wrong before, and not right after"
@@ -105,7 +105,7 @@ class ProbeFacts:
     def healing(self) -> Healing:
         if self.probe.cure is None:
             return Healing.NONE
-        if not self.wrong(DEFAULT):
+        if self.standing not in (Standing.DEFAULT, Standing.ELSEWHERE):
             return Healing.NOT_NEEDED
         if self.cured is None:
             return Healing.NOT_RUN

@@ -79,18 +79,18 @@ def pinned_rule(facts: RunFacts) -> Decision:
 
 
 CURES_CASES: dict[str, Case] = {
-    "all-cure": Case("holds", "{all} that these pages give turn a wrong result of the unpinned call into a right one on this device, with {software}: {which}.",
+    "all-cure": Case("holds", "{all} that these pages give turn what came out wrong into a right result on this device, with {software}: {which}.",
                      because=(Because("dear", "What they cost: {dear}."),)),
-    "one-cures": Case("holds", "The one cure that these pages give turns a wrong result of the unpinned call into a right one on this device, with {software}: {which}.",
+    "one-cures": Case("holds", "The one cure that these pages give turns what came out wrong into a right result on this device, with {software}: {which}.",
                       because=(Because("dear", "What it costs: {dear}."),)),
     "some-fail": Case("differs", "Not every cure helps on this device, with {software}: {which} {verb} not right after it; these pages do not advise it.", because=(Because("cured", "The others help: {cured}."),)),
     "not-run": not_measurable("with {software}, the cure of {which} was not run on this device.", partly=True),
-    "nothing-to-cure": not_measurable("unpinned, nothing comes out otherwise than a caller may expect on this device, so no cure is needed."),
+    "nothing-to-cure": not_measurable("nothing for which there is a cure comes out otherwise than a caller may expect on this device."),
 }
 
 
 def cures_rule(facts: RunFacts) -> Decision:
-    """Every cure of what an unpinned call meets here was run, and came out right after it was wrong before."""
+    """The cure of everything that reproduces here was run, and came out right after it was wrong before."""
     needed = cures(facts)
     by = {healing: [one for one in needed if one.healing is healing] for healing in Healing}
     args = {"software": software(facts, "torch", "cudnn"), "cured": names(by[Healing.CURES])}

@@ -69,11 +69,17 @@ def _notes(probes: Sequence[ProbeFacts]) -> list[str]:
 
 
 def _cures(facts: RunFacts) -> tuple[Table, ...]:
-    rows = tuple((named(one), call(one.probe.needs), one.probe.cure.words if one.probe.cure else None, _HEALED[one.healing], *_seconds(one)) for one in cures(facts))
+    rows = tuple((named(one), call(one.probe.needs), one.probe.cure.words if one.probe.cure else None, _choice(one), _HEALED[one.healing], *_seconds(one)) for one in cures(facts))
     if not rows:
         return ()
-    return (Table(columns("Reported", "Concerns", "What to write", "After it", "#A call as reported", "#A call with the cure"), rows,
-                  caption="What to write instead, run on this device with nothing pinned. Seconds are medians of one call, with the backward pass where gradients are compared."),)
+    return (Table(columns("Reported", "Concerns", "What to write", "Tried", "After it", "#A call as reported", "#A call with the cure"), rows,
+                  caption="What to write instead, run on this device with the first choice that reproduces. Times are medians of one call, with the backward pass where gradients are compared."),)
+
+
+def _choice(probe: ProbeFacts) -> str | None:
+    if probe.cured is None:
+        return None
+    return "unpinned" if probe.cured.choice == DEFAULT else title(probe.cured.choice)
 
 
 def _seconds(probe: ProbeFacts) -> tuple[Seconds | None, Seconds | None]:

@@ -96,11 +96,6 @@ def lost_part(facts: RunFacts, part: str, *names: str) -> Decision | None:
     return decide("lost-part", part=f"{'the ' if not lost.words.startswith('a ') else ''}{lost.words}{of}", reason=lost.reason.rstrip("."))
 
 
-def older(facts: RunFacts, what: str, *names: str, part: str | None = None) -> Decision:
-    """The gate for evidence that the run lacks: it lost it for one of `names`, is older than the measurement, or did not take it. part: a key of `run.PARTS`."""
-    lost = lost_part(facts, part, *names) if part else _first(facts, names, _lost_trace)
-
-
 RIGHTNESS = "the rightness of gradients and of publicly reported cases"
 """What a run lacks that tried no probe and compared no gradient."""
 
@@ -116,9 +111,9 @@ def _not_probed(facts: RunFacts) -> Decision | None:
     return decide("no-probes", reason=facts.watch.reason.rstrip(".")) if facts.watch.reason else older(facts, RIGHTNESS)
 
 
-def older(facts: RunFacts, what: str, *names: str) -> Decision:
-    """The gate for evidence that the run lacks: it lost it for one of `names`, is older than the measurement, or did not take it."""
-    lost = _first(facts, names, _lost_trace)
+def older(facts: RunFacts, what: str, *names: str, part: str | None = None) -> Decision:
+    """The gate for evidence that the run lacks: it lost it for one of `names`, is older than the measurement, or did not take it. part: a key of `run.PARTS`."""
+    lost = lost_part(facts, part, *names) if part else _first(facts, names, _lost_trace)
     if lost:
         return lost
     if facts.older:

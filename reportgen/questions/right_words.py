@@ -57,6 +57,8 @@ def came_out(compared: Sequence[Compared]) -> str:
 
 
 def _off(one: Compared) -> str:
+    if one.hidden:
+        return f"{one.tensor}: NaN that must come through does not, in {Count(one.hidden)} of {Count(one.elements)} values"
     if one.not_finite or one.error is None:
         return f"{one.tensor}: {Count(one.not_finite)} of {Count(one.elements)} values not finite" if one.elements else f"{one.tensor}: not finite"
     if one.allowed is not None and one.error <= one.allowed and one.row_error is not None:

@@ -71,10 +71,10 @@ CASES_REACHED = {
         lambda: untrained(), "Not measurable: no variant's gradients could be compared with FP64, with torch 2.11.0+cu130 and cuDNN 9.19.0 (CUDA out of memory)."),
     ("cures-cure", "one-cures"): (
         lambda: on_default(cures={"mask-in-fp32": cured()}),
-        "The one cure that these pages give turns a wrong result of the unpinned call into a right one on this device, with torch 2.11.0+cu130 and cuDNN 9.19.0: pytorch#191612."),
+        "The one cure that these pages give turns what came out wrong into a right result on this device, with torch 2.11.0+cu130 and cuDNN 9.19.0: pytorch#191612."),
     ("cures-cure", "all-cure"): (
         lambda: tried(facts(), {"mask-in-fp32": NOT_FINITE, **TRAPPED}, cures={"mask-in-fp32": cured(), "one-query-causal": cured()}),
-        "All 2 cures that these pages give turn a wrong result of the unpinned call into a right one on this device, with torch 2.11.0+cu130 and cuDNN 9.19.0: "
+        "All 2 cures that these pages give turn what came out wrong into a right result on this device, with torch 2.11.0+cu130 and cuDNN 9.19.0: "
         "pytorch#191612 and one-query-causal."),
     ("cures-cure", "some-fail"): (
         lambda: tried(facts(), {"mask-in-fp32": NOT_FINITE, **TRAPPED}, cures={"mask-in-fp32": cured("reproduces", compared=(compared(error=0.2),)), "one-query-causal": cured()}),
@@ -83,7 +83,7 @@ CASES_REACHED = {
     ("cures-cure", "not-run"): (
         on_default, "Not measurable in full: with torch 2.11.0+cu130 and cuDNN 9.19.0, the cure of pytorch#191612 was not run on this device."),
     ("cures-cure", "nothing-to-cure"): (
-        lambda: tried(facts()), "Not measurable: unpinned, nothing comes out otherwise than a caller may expect on this device, so no cure is needed."),
+        lambda: tried(facts()), "Not measurable: nothing for which there is a cure comes out otherwise than a caller may expect on this device."),
 }
 
 ON_DEVICES = {claim: {device: ("not measurable", "not-taken") for device in DEVICES} for claim in CLAIMS}
@@ -186,10 +186,17 @@ def test_traps_have_a_table_of_their_own_and_nothing_in_it_is_called_wrong():
 
 def test_a_cure_stands_as_code_with_what_it_costs():
     shown = is_it_right.FINDING.evidence(on_default(cures={"mask-in-fp32": cured()}))
-    assert "| pytorch#191612 | a call with a mask in another type than q | Cast the mask to the type of q. | right | 80.0 µs | 92.0 µs |" in markdown(shown.tables[2])
+    assert "| pytorch#191612 | a call with a mask in another type than q | Cast the mask to the type of q. | unpinned | right | 80.0 µs | 92.0 µs |" in markdown(shown.tables[2])
     assert [(fold.summary, fold.code) for fold in shown.folds] == [
         ("What to write for a call with a mask in another type than q (pytorch#191612)", "F.scaled_dot_product_attention(q, k, v, attn_mask=mask.to(q.dtype))")]
     assert is_it_right.FINDING.evidence(on_default(cures={"mask-in-fp32": cured("reproduces")})).folds == ()
+
+
+def test_a_cure_of_what_only_a_pinned_backend_gets_wrong_says_so():
+    run = tried(facts(), {"shared-heads": {"efficient": wrong()}}, cures={"shared-heads": cured(choice="efficient")})
+    assert asked("cures-cure", run).case == "one-cures"
+    assert "| Make k and v contiguous. | efficient | right |" in markdown(is_it_right.FINDING.evidence(run).tables[2])
+    assert advised(run) == []
 
 
 def test_what_torch_picks_stands_in_one_small_table():

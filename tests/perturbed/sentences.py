@@ -124,7 +124,7 @@ NEVER = (
     Entry("D", "as_recorded", "beyond.md", (r"\| 0\.0538 \|",)),
     Entry("D", "no_field", "findings/cudnn-launch.md", (r"longest kernel: \.",)),
     Entry("suspect", "launches_wait watched", "everywhere", (r"costs the CPU \d", r"so the CPU sets that pace", r"cost on the CPU cannot be told apart", r"costs the most CPU time of the three in the steady state, with")),
-    Entry("suspect", "dead_child", "everywhere", (r"recorded before", r"did not measure")),
+    Entry("suspect", "dead_child", "everywhere", (r"recorded before", r"did not measure (?!the rightness of gradients)")),
     Entry("D", "only_flash only_naive no_fused", "everywhere", (r"\ball 1 \w+", r"\b1 of 1 ", r"none could answer", r"SDPA \w+ answers to their")),
 )
 
@@ -159,6 +159,7 @@ MUST = (
     Entry("suspect", "watched", "head", (r"A profiler or a sanitizer watched this run",)),
     Entry("suspect", "watched", "readme", (r"A profiler or a sanitizer watched this run",)),
     Entry("suspect", "dead_child", "run page", (r"Copy and matmul ceilings could not be taken: the process was killed by SIGKILL\.",
+                                                r"No publicly reported case could be tried here \(the process was killed by SIGKILL\)\.",
                                                 r"Probes could not be taken: the process was killed by SIGKILL\.",
                                                 r"Peak memory of SDPA flash and Naive in place could not be taken: the process was killed by SIGKILL\.",
                                                 r"No ceilings were measured in this run: the process was killed by SIGKILL\.")),

@@ -69,6 +69,7 @@ def dead_child(run: dict[str, Any], traces: Traces) -> None:
     killed = "the process was killed by SIGKILL"
     run["ceilings"] = None
     run["probes"] = {**{name: {"reason": f"{killed}."} for name in run["probes"]}, "saving_accumulates": run["probes"]["saving_accumulates"]}
+    run["correctness"] = {"reason": f"{killed}."}
     run["lost"] = [{"what": what, "variant": name, "reason": killed} for what, name in
                    (("ceilings", None), ("probes", None), ("memory", "sdpa_flash"), ("memory", "naive_inplace"))]
     for name in ("sdpa_flash", "naive_inplace"):
