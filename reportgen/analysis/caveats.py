@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from statistics import median
 
 from ..numbers.statistics import MINIMUM_EFFECT
-from ..run import Run
+from ..run import Clocks, Run
 from ..saying.units import Count, Percent, Ratio, Seconds
 from . import counters, disturbed
 from .model import Caveat, CaveatKind, VariantFacts
@@ -42,14 +42,14 @@ def _busy(run: Run, variants: Mapping[str, VariantFacts]) -> Iterator[Caveat]:
     busy = max((look.gpu_busy_percent or 0.0 for look in run.clocks.looks), default=0.0)
     if busy > 100 * BUSY_SHARE and not run.clocks.other_processes:
         yield Caveat(CaveatKind.GPU_BUSY, {"busy": Percent(round(busy))})
-    share = others_cpu_share(run)
-    if share > BUSY_SHARE:
+    share = others_cpu_share(run.clocks)
+    if share is not None and share > BUSY_SHARE:
         yield Caveat(CaveatKind.BUSY_CPU if run.device.kind == "cpu" else CaveatKind.BUSY_HOST, {"share": Percent(round(100 * share))})
 
 
-def others_cpu_share(run: Run) -> float:
-    """The largest share of the processors that others took while a timing process ran; 0 where nobody tells."""
-    return max((look.others_cpu_share or 0.0 for look in run.clocks.looks), default=0.0)
+def others_cpu_share(clocks: Clocks) -> float | None:
+    """The largest share of the processors that others took while a timing process ran; `None` where nobody tells."""
+    return max((look.others_cpu_share for look in clocks.looks if look.others_cpu_share is not None), default=None)
 
 
 def _disturbed(run: Run, variants: Mapping[str, VariantFacts]) -> Iterator[Caveat]:
@@ -62,7 +62,7 @@ def _disturbed(run: Run, variants: Mapping[str, VariantFacts]) -> Iterator[Cavea
 
 def _noticed(run: Run, variants: Mapping[str, VariantFacts]) -> Iterator[Caveat]:
     """What the capture noticed before it began, where no caveat of its own says it."""
-    own = {disturbed.WATCHED} | ({disturbed.BUSY} if others_cpu_share(run) > BUSY_SHARE else set())
+    own = {disturbed.WATCHED} | ({disturbed.BUSY} if (others_cpu_share(run.clocks) or 0) > BUSY_SHARE else set())
     own |= {"blocking"} if disturbed.launches_wait(run) else set()
     own |= {"neighbours"} if run.clocks.other_processes else set()
     for notice in run.noticed:

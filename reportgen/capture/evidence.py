@@ -71,7 +71,7 @@ def survey(report: Report, device: str | None, workload: Workload | None) -> dic
         it, not to be recorded); and `notices`: why no GPU is used, or what keeps the report from being whole. Without
         a `device` it is the reason why the one that was asked for, or the GPU that is there, cannot be used.
     """
-    report.at("the device", "looking")
+    report.at("", "looking")  # the stage's title says at what
     seen = machine.look(device, watch=0.3)
     notices = causes.diagnose(seen, device)
     if any(notice.effect is causes.Effect.NOTHING_MEASURED for notice in notices) or (operands.is_gpu(device or "cuda") and (device or seen.torch.available) and not causes.gpu_works(seen)):

@@ -37,7 +37,8 @@ class Progress:
         self._taken: dict[str, list[float]] = {}
         self._started: list[str] = []
         self._after = tuple(after)
-        self._kind, self._title, self._began = "", "", 0.0
+        self._kind, self._title, self._began = "", "", 0.0  # no kind between two stages
+        self._last = ""
         self._begin, self._drawn, self._shown = clock(), -REDRAW_SECONDS, ""
 
     def plan(self, kind: str, stages: int, seconds: float | None) -> None:
@@ -62,6 +63,7 @@ class Progress:
         """A stage begins: `timing`, `timing, process 2 of 7`."""
         self._safe_point()
         self._kind, self._title, self._began = kind, title, self._clock()
+        self._last = kind
         if kind not in self._started:
             self._started.append(kind)
         self._say(self._title, now=True)
@@ -122,7 +124,7 @@ class Progress:
         kinds += [kind for kind, _ in self._after]
         if len(self._expected) < 2:  # before the device is known nobody knows how many there will be
             return ""
-        return f"[{self._started.index(self._kind) + 1}/{len(kinds)}] " if self._kind in kinds else ""
+        return f"[{self._started.index(self._last) + 1}/{len(kinds)}] " if self._last in kinds else ""
 
     def _times(self) -> str:
         gone, left = self._clock() - self._begin, self.seconds_left() if len(self._expected) > 1 else None

@@ -135,6 +135,19 @@ def test_a_worse_run_is_kept_aside_with_the_reason_and_replaces_nothing(tmp_path
     assert run.load(aside).slot == "nvidia-h200/article"
 
 
+def looks(share):
+    return {"available": True, "samples": SAMPLES, "other_processes": 0, "looks": [{"when": f"process {number}", "others_cpu_share": share} for number in (1, 2, 3)]}
+
+
+def test_busy_processors_are_in_the_comparison_and_keep_nothing_back(tmp_path):
+    """What is counted and timed on the GPU is as good as before."""
+    machine = Machine(tmp_path, dict(seed=1, scale=MATH_SLOWER, change=lambda d: d.update(clocks=looks(0.62))), dict(seed=2, scale=MATH_SLOWER, change=lambda d: d.update(clocks=looks(0.62))),
+                      recorded=dict(change=lambda d: d.update(clocks=looks(0.03))))
+    assert machine.settle()[1].outcome == "changed"
+    shown = next(line for line in machine.lines if "#### Conditions" in line)
+    assert "| processors taken by others, at most | 3 % | 62 % | — |" in shown.splitlines()
+
+
 def test_accept_takes_a_worse_run_all_the_same(tmp_path):
     machine = Machine(tmp_path, dict(seed=1, traces=False), recorded={}, accept=True)
     assert machine.settle()[1].outcome == "accepted" and machine.files() != machine.before

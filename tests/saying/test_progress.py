@@ -39,6 +39,20 @@ def test_time_left_follows_the_stages_that_have_ended():
     assert stream.getvalue() == "[1/2] timing, process 1 of 7 (about 41 s left)\n[1/2] timing, process 2 of 7 (5 s gone, about 50 s left)\n"
 
 
+def test_a_sign_of_life_after_a_stage_has_ended_keeps_its_number():
+    clock, stream = Clock(), io.StringIO()
+    progress = Progress(stream, clock=clock)
+    progress.plan("timing", 1, 3.0)
+    progress.plan("evidence", 1, 40.0)
+    progress.stage("timing", "timing, process 1 of 1")
+    progress.done()
+    progress.stage("evidence", "traces")
+    clock.now = 40.0
+    progress.done()
+    progress.at("naive", "trace")
+    assert stream.getvalue().splitlines()[2:] == ["[2/2] traces: naive, trace (40 s gone)"]
+
+
 def test_no_time_left_is_named_while_a_stage_is_of_unknown_length():
     """2 × 4 s for timing and at least 30 s for evidence, once the first calls have told; then 2 s of the first are gone."""
     clock, stream = Clock(), io.StringIO()

@@ -7,7 +7,7 @@ from statistics import median
 from typing import Any
 
 from ...analysis import RunFacts, VariantFacts
-from ...analysis.caveats import CLOCK_AGREEMENT
+from ...analysis.caveats import BUSY_SHARE, CLOCK_AGREEMENT, others_cpu_share
 from ...numbers import quantities
 from ...numbers.quantities import QUANTITIES
 from ...saying.units import Count, listed, plural
@@ -19,7 +19,7 @@ _RECORDED = ("peak_memory_bytes", "relative_error")
 
 def conditions(old: RunFacts, new: RunFacts, before: Sequence[VariantFacts], after: Sequence[VariantFacts]) -> tuple[ConditionChange, ...]:
     """What differs, the whole run first. before, after: the variants that both runs have something to say about, pairwise."""
-    changes = [*_neighbours(old, new), *_throttling(old, new), *_clock(old, new), *_processes(old, new), *_counters(old, new), *_ceilings(old, new), *_probes(old, new)]
+    changes = [*_neighbours(old, new), *_processors(old, new), *_throttling(old, new), *_clock(old, new), *_processes(old, new), *_counters(old, new), *_ceilings(old, new), *_probes(old, new)]
     for one, other in zip(before, after):
         changes += _variant(one, other)
     return tuple(changes)
@@ -43,6 +43,17 @@ def _neighbours(old: RunFacts, new: RunFacts) -> Iterator[ConditionChange]:
     if before != after:
         worse = (after or 0) > (before or 0)
         yield ConditionChange("other processes on the GPU", _count(before), _count(after), Lack.QUIET if worse else None, plural(after or 0, "other process", "other processes"))
+
+
+def _processors(old: RunFacts, new: RunFacts) -> Iterator[ConditionChange]:
+    """Told and no more: GPU time, kernels and results are as good beside busy processors as without them."""
+    before, after = (others_cpu_share(facts.clocks) for facts in (old, new))
+    if ((before or 0) > BUSY_SHARE) != ((after or 0) > BUSY_SHARE):
+        yield ConditionChange("processors taken by others, at most", _share(before), _share(after))
+
+
+def _share(value: float | None) -> str | None:
+    return None if value is None else f"{round(100 * value)} %"
 
 
 def _throttling(old: RunFacts, new: RunFacts) -> Iterator[ConditionChange]:
