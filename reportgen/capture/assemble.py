@@ -75,6 +75,7 @@ def variant_entry(variant: Variant, timed: Timed, answers: Answers, skipped: str
         "relative_error": numerics.get("relative_error"),
         "allowed_error": numerics.get("allowed_error"),
         "masked_row": value("masked_row"),
+        "own_mask": _own_mask(variant.id, answers),
         "training": _training(variant.id, answers),
     }
 
@@ -103,6 +104,13 @@ def _status(variant: str, timed: Timed, answers: Answers) -> tuple[str, str | No
     return "wrong", f"wrong result: {found}, allowed {numbers['allowed_error']:.2g}"
 
 
+def _own_mask(variant: str, answers: Answers) -> dict[str, Any] | None:
+    answer = answers.get(("own_mask", variant))
+    if answer is None or answer["status"] == "ok":
+        return answer and answer["value"]
+    return {"outcome": "failed", "reason": answer["reason"]}
+
+
 def _training(variant: str, answers: Answers) -> dict[str, Any] | None:
     answer = answers.get(("training", variant))
     if answer is None:
@@ -110,7 +118,7 @@ def _training(variant: str, answers: Answers) -> dict[str, Any] | None:
     if answer["status"] != "ok":
         return {"status": answer["status"], "reason": answer["reason"]}
     kernels = answers.get(("training_kernels", variant), {}).get("value")
-    return {**answer["value"], "kernels": kernels if answer["value"]["status"] == "ok" else None}
+    return {**answer["value"], "kernels": kernels if answer["value"]["status"] in ("ok", "wrong") else None}
 
 
 def chains(timed: Timed) -> dict[str, Any]:

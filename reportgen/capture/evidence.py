@@ -15,7 +15,7 @@ from typing import Any
 import variants as variant_room
 
 from ..run.workload import ARTICLE, PRESETS, Workload
-from . import causes, ceilings, counters, cupti, environment, machine, memory, numerics, operands, picking, probes, processes, profiling, rounds, sampler, training, trying
+from . import causes, ceilings, counters, cupti, environment, gradients, machine, memory, numerics, operands, picking, probes, processes, profiling, rounds, sampler, training, trying
 from .faults import Spoiled
 from .patience import LONG_TRACE, TraceSteps
 from .processes import Report
@@ -29,6 +29,7 @@ VARIANT_TASKS: dict[str, Callable[..., Any]] = {
     "masked_row": numerics.masked_row,
     "memory": memory.peak,
     "training": training.measure,
+    "own_mask": gradients.own_mask,
     "trace": profiling.trace,
     "training_kernels": training.count_kernels,
 }
@@ -38,6 +39,7 @@ WORDS = {
     "masked_row": "a fully masked row",
     "memory": "peak memory",
     "training": "forward and backward",
+    "own_mask": "gradients under a mask of its own",
     "trace": "trace",
     "training_kernels": "kernels of forward and backward",
     "ceilings": "copy and matmul ceilings",

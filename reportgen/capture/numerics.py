@@ -11,7 +11,8 @@ from ..run.workload import Workload
 from . import operands
 from .refusal import listening
 
-SLICE_BATCH, SLICE_HEADS = 1, 2
+PART = (slice(0, 1), slice(0, 2))
+"""What FP64 is worked out for: one batch, two heads."""
 ROUNDING_FACTOR = {"bfloat16": 3.0, "float16": 3.0, "float32": 32.0}
 """Accepted error, as a multiple of the error of rounding the exact result to the dtype.
 
@@ -40,10 +41,9 @@ def check(variant: Any, device: str, workload: Workload) -> dict[str, Any]:
     import torch
 
     q, k, v, mask = operands.make(device, workload)
-    part = (slice(0, SLICE_BATCH), slice(0, SLICE_HEADS))
     with torch.no_grad():
-        out = variant.forward(q, k, v, mask)[part]
-        exact = reference.attention(q[part], k[part], v[part], mask)
+        out = variant.forward(q, k, v, mask)[PART]
+        exact = reference.attention(q[PART], k[PART], v[PART], mask)
         error = relative(out, exact)
         allowed = ROUNDING_FACTOR[workload.dtype] * relative(exact.to(out.dtype), exact)
     finite = math.isfinite(error)
@@ -66,8 +66,12 @@ def masked_row(variant: Any, device: str, workload: Workload) -> dict[str, Any]:
         outcome = _kind(out)
     if heard.error is None:
         return {"outcome": outcome, "reason": None}
-    no_mask = _MASK_REFUSED.search(heard.reason or "")
-    return {"outcome": "takes-no-mask" if no_mask else "refused", "reason": heard.reason}
+    return {"outcome": "takes-no-mask" if takes_no_mask(heard.reason) else "refused", "reason": heard.reason}
+
+
+def takes_no_mask(reason: str | None) -> bool:
+    """Whether torch's words say that the backend has no mask argument."""
+    return bool(_MASK_REFUSED.search(reason or ""))
 
 
 def _kind(out: Any) -> str:

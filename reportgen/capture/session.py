@@ -197,6 +197,8 @@ class _Capture:
             tasks += [("training_kernels", name) for name in named]
         tasks += [("probes", None)]
         tasks += [(task, name) for name in slow for task in ("compiled", "numerics", "masked_row", "memory", "trace")]
+        if training:
+            tasks += [("own_mask", name) for name in named]
         return tasks if self.request.quick else [*tasks, ("picks", None), *trying.steps()]  # last: what poisons the device costs nothing else
 
     def _evidence(self, survey: dict[str, Any], plan: rounds.Plan, extent: Extent) -> tuple[assemble.Timed, dict[str, str]]:

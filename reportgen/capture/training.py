@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from statistics import median
 from typing import Any
 
 from ..run.workload import Workload
-from ..saying.units import listed
 from ..trace.kineto import KINDS, queues_work
-from . import memory, operands
+from . import gradients, memory, operands
 from .refusal import listening
 
 REPETITIONS = 7
@@ -28,31 +27,31 @@ def measure(variant: Any, device: str, workload: Workload, graphs: bool = True) 
 
     GPU time by replaying a CUDA graph of several forwards and backwards, or, where that cannot be
     captured, by events around as many eager ones, which is an upper bound where launching is the
-    bottleneck. Wall time is eager, back to back. One value per repetition, seconds.
+    bottleneck. Wall time is eager, back to back. One value per repetition, seconds. `wrong` where a gradient is off:
+    its times are recorded, and count for nothing.
     graphs: whether a CUDA graph may be tried.
     """
     with listening() as heard:
         step = _step(variant, device, workload)
-        broken = not_finite(step())
-        operands.synchronize(device)
-        if broken:
-            return refused("failed", broken)
+        found = gradients.compared(variant, device, workload, dict(zip(gradients.GRADIENTS, step())))
+        wrong = gradients.what_is_off(found)
         block = _block_length(device, step)
         gpu = _gpu_times(device, step, block, graphs) if operands.is_gpu(device) else None
         result = {
-            "status": "ok",
-            "reason": None,
+            "status": "wrong" if wrong else "ok",
+            "reason": wrong,
             "gpu_time": gpu,
             "wall_time": [_wall(device, step, block) for _ in range(REPETITIONS)],
             "kernels": None,
             "peak_memory_bytes": memory.above(device, step) if operands.is_gpu(device) else None,
+            "compared": found,
         }
     return result if heard.error is None else refused(heard.status, heard.reason)
 
 
 def refused(status: str, reason: str | None) -> dict[str, Any]:
     """The fields of `run.Training` for a variant that did not train."""
-    return {"status": status, "reason": reason, "gpu_time": None, "wall_time": None, "kernels": None, "peak_memory_bytes": None}
+    return {"status": status, "reason": reason, "gpu_time": None, "wall_time": None, "kernels": None, "peak_memory_bytes": None, "compared": []}
 
 
 def _step(variant: Any, device: str, workload: Workload) -> Callable[[], Any]:
@@ -64,21 +63,13 @@ def _step(variant: Any, device: str, workload: Workload) -> Callable[[], Any]:
     import torch
 
     q, k, v, mask = operands.make(device, workload, requires_grad=True)
-    upstream = operands.make(device, workload, seed=1)[0]
+    upstream = gradients.upstream(device, workload)
 
     def step() -> Any:
         with torch.enable_grad():
             return torch.autograd.grad(variant.forward(q, k, v, mask), (q, k, v), upstream)
 
     return step
-
-
-def not_finite(gradients: Sequence[Any]) -> str | None:
-    """`the gradient of q and v is not finite`, or `None` where all three are: a time for NaN is a time for nothing."""
-    import torch
-
-    names = [name for name, gradient in zip("qkv", gradients) if not bool(torch.isfinite(gradient).all())]
-    return f"wrong result: the gradient of {listed(names)} is not finite" if names else None
 
 
 def _wall(device: str, step: Callable[[], Any], block: int) -> float:

@@ -9,8 +9,12 @@ the scores are rounded before they are multiplied, in every kernel that uses 16-
 rounds at least there, and also the scores, so it is no better than a right kernel, and with TF32 it is as coarse.
 
 The same holds for the worst row, with `ROW_FACTOR`, for a whole tensor hides one broken row: a row is the last dimension
-of one query or key. A row's error is measured by its own length, or by `FAINT` × the median row's where it is shorter:
-where a query sees few keys the terms of its gradient cancel, and what is left is rounding.
+of one query or key. A row's error is measured by its own length, or by the median row's where it is shorter: where a
+query sees few keys the terms of its gradient cancel, and what is left is rounding. So a short row, as of the last keys
+under a causal mask, is wrong where it is 0 and the plain formula's is not.
+
+Measured on a CPU, bf16 and fp16, 17 to 2,048 keys, many seeds: right kernels show at most 1.5 of the plain formula's errors,
+the gradients of k and v of torch's CPU kernel 2.1 (it adds them up in 16 bits), and at most 2.4 in the worst row.
 
 An error below `ABSOLUTE` per element counts for nothing. It is the noise of sums in fp32 of numbers of about 1, and all
 there is where the exact gradient is 0, as with one key.
@@ -28,8 +32,9 @@ ROUNDING_FACTOR = 3.0
 FP32_ROUNDING_FACTOR = 32.0
 """In fp32 the sums themselves are rounded at each step, which one rounding of the result does not show."""
 PLAIN_FACTOR = 2.0
-ROW_FACTOR = 3.0
-FAINT = 0.25
+ROW_FACTOR = 4.0
+FAINTEST = 1e-3
+"""Of the median row's length: a row that is shorter may be 0."""
 ABSOLUTE = 4e-6
 CHUNK = 2**25
 """Most scores at once: 256 MiB in FP64."""
@@ -179,6 +184,8 @@ def compare(tensor: Tensor, value: Any, exact: Any, plain: Any = None, slack: fl
     if not_finite:
         return {**counts, "right": False, "error": None, "allowed": whole, "row_error": None, "row_allowed": worst}
     error, row_error = _errors(value, exact)
+    if plain is not None and _left_out(value, exact, plain):
+        row_error = max(row_error, 1.0)
     return {**counts, "right": error <= whole and row_error <= worst and not hidden, "error": error, "allowed": whole, "row_error": row_error, "row_allowed": worst}
 
 
@@ -197,11 +204,11 @@ def _allowed(dtype: Any, exact: Any, plain: Any, slack: float) -> tuple[float, f
 
 
 def _sizes(exact: Any) -> tuple[float, float]:
-    """Root mean square of an element, in the whole and in the shortest row that is measured by its own length; 1 where all are 0."""
+    """Root mean square of an element, in the whole and in the median row; 1 where all are 0."""
     lengths = exact.norm(dim=-1).flatten()
     width = sqrt(exact.shape[-1])
     whole = float(lengths.norm()) / width / sqrt(len(lengths)) or 1.0
-    return whole, FAINT * float(lengths.median()) / width or whole
+    return whole, float(lengths.median()) / width or whole
 
 
 def _errors(value: Any, exact: Any) -> tuple[float, float]:
@@ -210,6 +217,13 @@ def _errors(value: Any, exact: Any) -> tuple[float, float]:
     width, lengths = sqrt(exact.shape[-1]), exact.norm(dim=-1)
     apart = (value.detach().double() - exact).norm(dim=-1)
     return float(apart.norm()) / (whole * width * sqrt(apart.numel())), float((apart / lengths.clamp(min=row * width)).max())
+
+
+def _left_out(value: Any, exact: Any, plain: Any) -> bool:
+    """A row is 0 that is neither in the plain formula nor in FP64, where it is long enough to be told from nothing."""
+    lengths = exact.norm(dim=-1)
+    empty = ~value.any(-1) & plain.any(-1) & (lengths > FAINTEST * lengths.median())
+    return bool(empty.any())
 
 
 def errors_in_words(compared: Mapping[str, Any]) -> str:

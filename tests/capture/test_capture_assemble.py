@@ -104,7 +104,21 @@ def test_training_that_failed_has_no_kernels():
     answers = {("training", "naive"): {"status": "ok", "value": training.refused("failed", "the gradient of q is not finite")},
                ("training_kernels", "naive"): {"status": "ok", "value": 9}}
     entry = assemble.variant_entry(NAIVE, assemble.Timed([process()]), {**right(), **answers}, None)
-    assert entry["training"] == {"status": "failed", "reason": "the gradient of q is not finite", "gpu_time": None, "wall_time": None, "kernels": None, "peak_memory_bytes": None}
+    assert entry["training"] == {"status": "failed", "reason": "the gradient of q is not finite", "gpu_time": None, "wall_time": None, "kernels": None, "peak_memory_bytes": None, "compared": []}
+
+
+def test_training_with_a_wrong_gradient_keeps_its_kernels_and_its_times():
+    value = {**training.refused("wrong", "wrong result: the gradient of q has a relative error of 0.01, allowed 0.0078"), "wall_time": [0.001]}
+    answers = {("training", "naive"): {"status": "ok", "value": value}, ("training_kernels", "naive"): {"status": "ok", "value": 9}}
+    entry = assemble.variant_entry(NAIVE, assemble.Timed([process()]), {**right(), **answers}, None)
+    assert (entry["status"], entry["training"]["status"], entry["training"]["kernels"], entry["training"]["wall_time"]) == ("ok", "wrong", 9, [0.001])
+
+
+def test_a_mask_of_its_own_that_took_the_process_with_it_is_a_failure_with_its_reason():
+    found = {"outcome": "right", "reason": None, "compared": []}
+    for answer, recorded in (({"status": "ok", "value": found}, found), ({"status": "failed", "reason": "it died", "value": None}, {"outcome": "failed", "reason": "it died"})):
+        assert assemble.variant_entry(NAIVE, assemble.Timed([process()]), {**right(), ("own_mask", "naive"): answer}, None)["own_mask"] == recorded
+    assert assemble.variant_entry(NAIVE, assemble.Timed([process()]), right(), None)["own_mask"] is None
 
 
 def test_what_was_noticed_is_recorded_as_a_cause_and_a_sentence():

@@ -97,12 +97,12 @@ def test_what_dies_before_any_variant_points_at_the_doctor(monkeypatch):
 
 
 def test_a_workload_of_hours_on_a_cpu_is_refused_after_one_call(monkeypatch):
-    """One forward of 8.7 s, as the preset `long` takes on a thread: 913 s for the whole, 191 s for the least."""
+    """One forward of 8.7 s, as the preset `long` takes on a thread: 965 s for the whole, 191 s for the least."""
     room, _, _, plan = stage(monkeypatch, [], device="cpu", budget=120.0, asked=Extent(7), calls=[("naive", 8.7)])
     with pytest.raises(CaptureFailed) as caught:
         room.run(plan)
     assert str(caught.value).splitlines() == [
-        "one forward of naive takes about 8.70 s here, so a whole capture takes more than 913 s, and the shortest one more than 191 s",
+        "one forward of naive takes about 8.70 s here, so a whole capture takes more than 965 s, and the shortest one more than 191 s",
         "  what to do: FORCE=1 (--force) takes the time; a smaller --sequence or --batch, or fewer --variants, are quicker"]
 
 
@@ -118,10 +118,10 @@ def test_force_takes_the_time(monkeypatch):
 
 
 def test_what_takes_too_long_is_cut_short_and_told(monkeypatch):
-    """A process that took 10.6 s with forwards of 1 s: the whole would take 141.9 s, without forward and backward 99.9 s."""
+    """A process that took 10.6 s with forwards of 1 s: the whole would take 147.9 s, without forward and backward 99.9 s."""
     clock = iter([0.0, 10.6, *[20.0] * 20])
     monkeypatch.setattr(timing_stage, "perf_counter", lambda: next(clock))
     room, notes, asked_for, plan = stage(monkeypatch, [], device="cpu", budget=120.0, asked=Extent(7), calls=[("naive", 1.0)])
     room.run(plan)
     assert (len(asked_for), room.extent.training, room.shortened.left_out) == (7, False, ("forward and backward",))
-    assert notes == ["note: the whole would take about 142 s here, so it is cut short to about 99.9 s: no forward and backward. FORCE=1 (--force) takes the time"]
+    assert notes == ["note: the whole would take about 148 s here, so it is cut short to about 99.9 s: no forward and backward. FORCE=1 (--force) takes the time"]

@@ -101,6 +101,19 @@ class TestCompare:
         found = self.compared(one_off)
         assert found["error"] < found["allowed"] and not found["right"] and found["row_error"] == pytest.approx(0.02, rel=0.1)
 
+    def test_a_short_row_that_was_left_out_is_wrong(self) -> None:
+        """The last key's row is a fiftieth of the others: as nothing it is off by 2 % of one of them, which rounding may be too."""
+        exact = torch.linspace(1, 2, 4096, dtype=torch.float64).reshape(1, 64, 64)
+        exact[:, 63] /= 100
+        value = exact.to(torch.bfloat16)
+        coarse = exact.clone()
+        coarse[:, 40] *= 1.01
+        assert comparing.compare("gradient of v", value, exact, coarse)["right"]
+        value[:, 63] = 0
+        found = comparing.compare("gradient of v", value, exact, coarse)
+        assert not found["right"] and found["row_error"] == 1.0 and found["error"] < found["allowed"]
+        assert comparing.compare("gradient of v", value, exact, coarse.index_fill(1, torch.tensor([63]), 0.0))["right"]
+
     def test_values_that_are_not_finite_are_counted_and_have_no_error(self) -> None:
         def broken(exact: Any) -> Any:
             exact = exact.clone()
