@@ -106,9 +106,10 @@ def _status(variant: str, timed: Timed, answers: Answers) -> tuple[str, str | No
 
 def _own_mask(variant: str, answers: Answers) -> dict[str, Any] | None:
     answer = answers.get(("own_mask", variant))
-    if answer is None or answer["status"] == "ok":
-        return answer and answer["value"]
-    return {"outcome": "failed", "reason": answer["reason"]}
+    if answer is None:
+        return None
+    found: dict[str, Any] = answer["value"] if answer["status"] == "ok" else {"outcome": "failed", "reason": answer["reason"]}
+    return found
 
 
 def _training(variant: str, answers: Answers) -> dict[str, Any] | None:

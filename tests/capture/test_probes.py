@@ -111,7 +111,7 @@ class TestTraining:
         assert min(told["wall_time"]) >= 0.02
 
     @pytest.mark.parametrize(("spoilt", "reason"), [
-        ((1,), "the gradient of k has 1 of {n} values that are not finite"), ((0, 2), "the gradient of v has 1 of {n} values that are not finite"),
+        ((1,), "the gradient of k has 1 of 1,024 values that are not finite"), ((0, 2), "the gradient of v has 1 of 1,024 values that are not finite"),
     ])  # fmt: skip
     @pytest.mark.parametrize("value", [float("nan"), float("inf")])
     def test_gradients_that_are_not_finite_are_a_wrong_result(self, spoilt: tuple[int, ...], reason: str, value: float) -> None:
@@ -130,7 +130,7 @@ class TestTraining:
                 return tuple(found)
 
         told = training.measure(stand_in(lambda q, k, v, mask: Spoils.apply(q, k, v)), "cpu", TINY)
-        assert told["status"] == "wrong" and reason.format(n=2 * TINY.sequence * TINY.head_dim) in told["reason"]
+        assert told["status"] == "wrong" and reason in told["reason"]
         assert [one["not_finite"] for one in told["compared"]] == [int(number in spoilt) for number in range(3)]
 
     @pytest.mark.parametrize(("message", "status"), [
