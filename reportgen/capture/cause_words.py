@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..saying.units import Bytes, listed, plural
-from .causes import Cause, Notice
+from .causes import LEAST_PYTHON, LEAST_TORCH, Cause, Notice
 
 Values = Mapping[str, Any]
 MEASURES = {"wall_and_host_time": "wall and host time", "traces": "traces", "gpu_time": "GPU time", "kernels": "kernels", "clocks_and_throttling": "clocks and throttling",
@@ -17,10 +17,10 @@ _DRIVERS = {"nvidia": "install NVIDIA's driver, or load it (`modprobe nvidia`); 
             "wsl": "install NVIDIA's driver for Windows, which brings the one for WSL; `nvidia-smi` tells whether it works"}
 TORCH_FOR_IT = "or name a Python whose torch fits: PYTHON=…"
 WORDS: dict[Cause, tuple[Callable[[Values], str], Callable[[Values], str]]] = {
-    Cause.PYTHON_TOO_OLD: (lambda v: f"this is Python {v['python']}, and profiling needs 3.10 or later", lambda v: "name a newer one that has torch: PYTHON=…"),
+    Cause.PYTHON_TOO_OLD: (lambda v: f"this is Python {v['python']}, and profiling needs {_version(LEAST_PYTHON)} or later", lambda v: "name a newer one that has torch: PYTHON=…"),
     Cause.NO_TORCH: (lambda v: "this Python has no torch", lambda v: "activate the environment that has it, name its Python with PYTHON=…, or let `make report` create one"),
     Cause.TORCH_BROKEN: (lambda v: f"torch cannot be imported: {v['error']}", lambda v: "install torch anew in this Python, or name another Python with PYTHON=…"),
-    Cause.TORCH_TOO_OLD: (lambda v: f"torch {v['torch']} is here, and profiling needs 2.5 or later", lambda v: "name a Python with a newer torch: PYTHON=…"),
+    Cause.TORCH_TOO_OLD: (lambda v: f"torch {v['torch']} is here, and profiling needs {_version(LEAST_TORCH)} or later", lambda v: "name a Python with a newer torch: PYTHON=…"),
     Cause.DISK: (lambda v: f"{v['place']} cannot be written to: {v['error']}", lambda v: "mend that, or use a checkout on a disk that can be written"),
     Cause.DISK_FULL: (lambda v: f"{v['place']} has room for {Bytes(v['free'])}, and a report may write {Bytes(v['needed'])}", lambda v: "make room on that disk"),
     Cause.NO_GPU: (lambda v: "there is no NVIDIA or AMD GPU with a driver here, so the CPU is what can be profiled", lambda v: "run it on a machine with a GPU to see kernels and GPU time"),
@@ -79,6 +79,10 @@ def sentence(notice: Notice) -> str:
 def cure(notice: Notice) -> str:
     """What to do about it."""
     return WORDS[notice.cause][1](notice.values)
+
+
+def _version(parts: tuple[int, ...]) -> str:
+    return ".".join(map(str, parts))
 
 
 def _spaced(text: str | None) -> str:

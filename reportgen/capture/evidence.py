@@ -14,7 +14,7 @@ from typing import Any
 
 import variants as variant_room
 
-from ..run.workload import ARTICLE, PRESETS, Workload
+from ..run.workload import ARTICLE, NATIVE_BFLOAT16, PRESETS, Workload
 from . import causes, ceilings, counters, cupti, environment, gradients, machine, memory, numerics, operands, picking, probes, processes, profiling, rounds, sampler, training, trying
 from .faults import Spoiled
 from .patience import LONG_TRACE, TraceSteps
@@ -96,10 +96,10 @@ def plain(value: Any) -> Any:
 
 
 def default_workload(device: str, compute_capability: str | None) -> Workload:
-    """The article's on a GPU, in fp16 below compute capability 8.0 (no native bf16); a small one on a CPU."""
+    """The article's on a GPU, in fp16 on one without native bfloat16; a small one on a CPU."""
     if not operands.is_gpu(device):
         return PRESETS["small"]
-    if compute_capability is not None and float(compute_capability) < 8.0:
+    if compute_capability is not None and float(compute_capability) < NATIVE_BFLOAT16:
         return PRESETS["article-fp16"]
     return ARTICLE
 

@@ -20,7 +20,7 @@ from ..company import disk
 from ..errors import ReportError, Told
 from ..run import names
 from ..run.layout import Layout
-from ..run.workload import ARTICLE, PRESETS, SIZES, altered
+from ..run.workload import ARTICLE, NATIVE_BFLOAT16, PRESETS, SIZES, altered
 from ..saying.units import plural
 from . import saving, starting, terminal
 from .interruption import Stages
@@ -35,10 +35,10 @@ DESCRIPTION = """Profiles attention variants on this machine and turns the recor
 A run is evidence: it is recorded once, by `profile`, on a Python that has torch. Everything else is
 made from recorded runs, without torch and without a GPU."""
 
-PROFILE = """Records a run on this machine: below docs/runs/ on a GPU, below build/runs/ on a CPU. It replaces the
+PROFILE = f"""Records a run on this machine: below docs/runs/ on a GPU, below build/runs/ on a CPU. It replaces the
 run that is in its slot without comparing the two; `report` compares first. --sequence and the other sizes change the
 workload of --workload, or without that the device's own: article on a GPU (article-fp16 before compute capability
-8.0), small on a CPU."""
+{NATIVE_BFLOAT16}), small on a CPU."""
 
 EPILOG = """examples:
   python -m reportgen profile --device cpu            record a run of this machine's CPU

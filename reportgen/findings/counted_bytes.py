@@ -18,11 +18,11 @@ NEAR = 0.001
 COUNTED = (
     Because("inplace_dram", "Counted by the hardware, {inplace_dram} cross DRAM in naive in place, where its steps ask for {inplace_asked}."),
     Because("math_dram", "Counted by the hardware, {math_dram} cross DRAM in SDPA math, where its steps ask for {math_asked}."),
-    Because("apart_below", "Among the steps that take a hundredth of the time or more, fewer bytes were counted than asked for, by more than a tenth, in {apart_below}: "
+    Because("apart_below", "Among the steps that take {rules[weighty]} of the time or more, fewer bytes were counted than asked for, by more than {rules[apart]}, in {apart_below}: "
                            "the cache may still hold what was written a moment before, and what a step writes may leave the cache after its end."),
-    Because("apart_above", "Among the steps that take a hundredth of the time or more, more bytes were counted than asked for, by more than a tenth, in {apart_above}: "
+    Because("apart_above", "Among the steps that take {rules[weighty]} of the time or more, more bytes were counted than asked for, by more than {rules[apart]}, in {apart_above}: "
                            "a step may read something more than once, or push lines out that an earlier one had left in the cache."),
-    Because("confirmed", "In every step that takes a hundredth of the time or more, counted and requested bytes agree within {confirmed}."),
+    Because("confirmed", "In every step that takes {rules[weighty]} of the time or more, counted and requested bytes agree within {confirmed}."),
 )
 ON_THE_LINE = (
     Because("inplace_by_count", "By counted bytes alone, whose writes are lower bounds, {inplace_by_count} of naive in place would be HBM-bound instead of {inplace_hbm}."),

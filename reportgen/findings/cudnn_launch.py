@@ -72,7 +72,7 @@ ZERO_CASES: dict[str, Case] = {
     "above-zero": Case(
         "differs",
         "The profiler shows {field} occupancy for cuDNN's kernel, not 0 %, with {software}.",
-        because=(Because("small", "The kernel uses {small} of shared memory, within the 48 KiB that the profiler reckons with."),),
+        because=(Because("small", "The kernel uses {small} of shared memory, within the {rules[default_shared]} that the profiler reckons with."),),
         caveats=(OTHER_SHAPE,),
         advice=(Advice("Read the field for this kernel as for any other; check it against the arithmetic once.", needs="sound"),)),
     "unknown-device": Case(

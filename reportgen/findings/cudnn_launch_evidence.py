@@ -6,9 +6,11 @@ from ..analysis import SIX, RunFacts
 from ..analysis.kernels import main_kernel
 from ..analysis.launches import Launches, library_launches
 from ..analysis.witnesses import Fit, fit, telling
+from ..hardware.arch_limits import DEFAULT_SHARED_MEMORY
 from ..questions.bar_charts import number_bars
 from ..questions.model import Chart, Evidence
 from ..questions.residency import NO_VALUE, steps_table
+from ..questions.thresholds import rules
 from ..saying.tables import Code, Table, columns
 from ..saying.units import Bytes, Count, Percent
 from .launches import LIBRARY_APIS, library
@@ -55,19 +57,20 @@ def _fields(readings: list[float | None]) -> str | None:
 
 
 def _witness_table(facts: RunFacts) -> tuple[Table, ...]:
-    """One line for each kernel that could tell the two causes apart: driver-launched, above 48 KiB, or a probe."""
+    """One line for each kernel that could tell the two causes apart: driver-launched, above the default limit, or a probe."""
+    limit = rules()["default_shared"]
     rows = tuple((Code(one.who), Code(one.api), Bytes(one.shared_memory), "yes" if one.large else "no", Percent(one.field), _FITS[fit(one)])
                  for one in telling(facts))
     if not rows:
         return ()
-    return (Table(columns("Kernel", "Launched by", "#Shared memory", "Above 48 KiB", "#Profiler's occupancy", "Fits"), rows,
-                  caption="Kernels that can tell the driver call from the 48 KiB rule.",
-                  notes=("The driver call predicts 0 for every launch by `cuLaunchKernel…`. The 48 KiB rule predicts 0 for every kernel above 49,152 B.",)),)
+    return (Table(columns("Kernel", "Launched by", "#Shared memory", f"Above {limit}", "#Profiler's occupancy", "Fits"), rows,
+                  caption=f"Kernels that can tell the driver call from the {limit} rule.",
+                  notes=(f"The driver call predicts 0 for every launch by `cuLaunchKernel…`. The {limit} rule predicts 0 for every kernel above {rules()['default_shared_exact']} B.",)),)
 
 
 _FITS = {
     Fit.DRIVER_CALL: "only the driver call",
-    Fit.SHARED_MEMORY: "only the 48 KiB rule",
+    Fit.SHARED_MEMORY: f"only the {Bytes(DEFAULT_SHARED_MEMORY)} rule",
     Fit.BOTH: "both",
     Fit.NEITHER: "neither",
     Fit.TOO_SMALL: "neither: its grid is too small to show anything",

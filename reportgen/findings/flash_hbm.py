@@ -86,18 +86,18 @@ HBM_CASES: dict[str, Case] = {
         because=_TIMES, caveats=_CAVEATS, advice=_SCORES_ADVICE),
     "not-in-inplace": Case(
         "differs",
-        "HBM does not dominate naive in place, with {software}: {inplace_hbm} of its GPU time is HBM-bound, less than half{inplace_rest}. "
+        "HBM does not dominate naive in place, with {software}: {inplace_hbm} of its GPU time is HBM-bound, less than {half}{inplace_rest}. "
         "In SDPA math {math_hbm} is HBM-bound.",
         because=_TIMES, caveats=_CAVEATS, advice=_NEITHER_ADVICE),
     "not-in-math": Case(
         "differs",
-        "HBM does not dominate SDPA math, with {software}: {math_hbm} of its GPU time is HBM-bound, less than half{math_rest}. "
+        "HBM does not dominate SDPA math, with {software}: {math_hbm} of its GPU time is HBM-bound, less than {half}{math_rest}. "
         "In naive in place {inplace_hbm} is HBM-bound.",
         because=_TIMES, caveats=_CAVEATS, advice=_NEITHER_ADVICE),
     "in-neither": Case(
         "differs",
-        "HBM dominates neither of the two, with {software}. Naive in place: {inplace_hbm} of its GPU time is HBM-bound, less than half{inplace_rest}. "
-        "SDPA math: {math_hbm} is HBM-bound, less than half{math_rest}.",
+        "HBM dominates neither of the two, with {software}. Naive in place: {inplace_hbm} of its GPU time is HBM-bound, less than {half}{inplace_rest}. "
+        "SDPA math: {math_hbm} is HBM-bound, less than {half}{math_rest}.",
         because=_TIMES, caveats=_CAVEATS, advice=_NEITHER_ADVICE),
     "on-the-line": Case(
         "within noise",
@@ -115,7 +115,7 @@ def hbm_rule(facts: RunFacts) -> Decision:
         return needs.no_ceilings(facts)
     inplace, math = (bounds(facts.variants[name], ceilings) for name in ("naive_inplace", "sdpa_math"))
     args = {**_share_args(facts, "inplace", inplace), **_share_args(facts, "math", math), **_matmuls(inplace),
-            "line": Percent(100 * ENOUGH), "near": Count(round(100 * NEAR)),
+            "line": Percent(100 * ENOUGH), "near": Count(round(100 * NEAR)), "half": Percent(100 * HALF),
             **counted_args((facts.variants["naive_inplace"], inplace), (facts.variants["sdpa_math"], math)),
             "software": software(facts, "torch", "cublas"), "other_workload": other_workload(facts),
             "fused": bool(_sparing(facts)), "no_limit": any(one.limit is Limit.NEITHER for one in (*inplace, *math))}
@@ -210,7 +210,7 @@ _WRITTEN = (
     Because("from_trace", "{from_trace} of that traffic is copies and memsets, which no counter sees: their bytes are from the trace."),
     Because("inplace_dram", "Naive in place moves {inplace_dram} for the same workload."),
 )
-_LOWER = (Because("operands_cached", "The operands are smaller than four times the last-level cache, so a part of them may have been found there; and counted writes are lower bounds, because lines may leave the cache after the kernel's end."),
+_LOWER = (Because("operands_cached", "The operands are smaller than {rules[beyond_cache]} the last-level cache, so a part of them may have been found there; and counted writes are lower bounds, because lines may leave the cache after the kernel's end."),
           OTHER_SHAPE)
 
 NEVER_CASES: dict[str, Case] = {
@@ -241,7 +241,7 @@ NEVER_CASES: dict[str, Case] = {
                        when=(Relies("flash-one-kernel", ("other-count",)),)),)),
     "extra-traffic": Case(
         "differs",
-        "Flash allocates no score matrix ({peak} beyond its inputs), but {extra} go through DRAM beyond its operands ({operands}), more than a tenth of the score "
+        "Flash allocates no score matrix ({peak} beyond its inputs), but {extra} go through DRAM beyond its operands ({operands}), more than {rules[spill]} of the score "
         "bytes ({scores}), with {software}.",
         because=_WRITTEN[1:], caveats=(OTHER_SHAPE,),
         advice=(Advice("Look at registers that spill and at keys and values that are read once per block of queries: both cost traffic "

@@ -12,6 +12,7 @@ from ..questions.bar_charts import number_bars
 from ..questions.model import Advice, Because, Case, Chart, Decision, Evidence, Finding, claim, decide, not_measurable
 from ..questions.residency import SOURCES, achieved, field, kernels_table, residency_args, steps_table
 from ..questions.shared import other_workload, software
+from ..questions.thresholds import rules
 from ..saying.units import Percent, Seconds
 
 _BECAUSE = (
@@ -82,7 +83,7 @@ def _nothing_to_check(kernel: ActivityFacts, facts: RunFacts) -> str:
     if kernel.profiler_occupancy is None:
         return f"no counters: {counters}; no field in the trace"
     if opted_in(kernel):
-        return f"no counters: {counters}; and the profiler's {Percent(kernel.profiler_occupancy)} is a false zero, because the kernel uses more than 48 KiB of shared memory"
+        return f"no counters: {counters}; and the profiler's {Percent(kernel.profiler_occupancy)} is a false zero, because the kernel uses more than {rules()['default_shared']} of shared memory"
     return f"no counters: {counters}; and the profiler's {Percent(kernel.profiler_occupancy)} does not describe full SMs"
 
 

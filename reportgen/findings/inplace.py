@@ -8,7 +8,7 @@ from ..analysis.ranking import faster
 from ..questions import needs
 from ..questions.model import Advice, Because, Case, Decision, Relies, decide, not_measurable
 from ..questions.shared import OTHER_SHAPE, other_workload, software
-from ..saying.units import Bytes, Count, Seconds, listed, plural
+from ..saying.units import Bytes, Count, Percent, Seconds, listed, plural
 
 BOTH = ("naive", "naive_inplace")
 KEEPS_SCORES = Relies("flash-never-writes-scores", ("never-allocated", "never-written", "within-operands"))
@@ -132,7 +132,7 @@ MEMORY_CASES: dict[str, Case] = {
     "same": Case(
         "differs",
         "In place saves no memory at the peak: both variants need {inplace} above their inputs for one forward.",
-        because=(Because("matrices", "That is {matrices} of {score} and the output of {output}, to within 1 %: what the last matmul holds while the name `scores` still refers to the masked scores, "
+        because=(Because("matrices", "That is {matrices} of {score} and the output of {output}, to within {within}: what the last matmul holds while the name `scores` still refers to the masked scores, "
                                      "beside the weights. Masking is not where the peak is, so lowering it there changes nothing."),),
         caveats=(OTHER_SHAPE,),
         advice=(Advice("Let go of the scores before the last matmul first: `del scores`, or give the weights the same name.", needs="matrices"),
@@ -146,7 +146,7 @@ MEMORY_CASES: dict[str, Case] = {
     ),
 }
 SAME_PEAK = 0.01
-"""Peaks closer than 1 % are called the same: the allocator rounds, and libraries keep small workspaces."""
+"""Peaks closer than this are called the same: the allocator rounds, and libraries keep small workspaces."""
 
 
 def memory_rule(facts: RunFacts) -> Decision:
@@ -157,7 +157,7 @@ def memory_rule(facts: RunFacts) -> Decision:
     # two score matrices alone must not fit as well, or the output's share could not be told
     last_matmul = abs(naive - 2 * score - output) <= SAME_PEAK * naive < abs(naive - 2 * score)
     args = {"naive": Bytes(naive), "inplace": Bytes(inplace), "saving": Bytes(naive - inplace), "score": Bytes(score), "output": Bytes(output),
-            "matrices": plural(2, "score matrix", "score matrices") if last_matmul else None, "other_workload": other_workload(facts), "fused_faster": fused_faster(facts)}
+            "within": Percent(100 * SAME_PEAK), "matrices": plural(2, "score matrix", "score matrices") if last_matmul else None, "other_workload": other_workload(facts), "fused_faster": fused_faster(facts)}
     if abs(naive - inplace) <= SAME_PEAK * naive:
         return decide("same", **args)
     return decide("smaller" if inplace < naive else "larger", **args)

@@ -57,7 +57,7 @@ CORES_CASES: dict[str, Case] = {
         "With {software}, the naive matmuls run without Tensor Cores too: {naive_kernels}; math's do as the article says ({math_kernels}).",
         because=_WHY,
         caveats=(OTHER_SHAPE,),
-        advice=(Advice("Check shape and alignment of q, k and v (multiples of 8 in 16 bits): without them the library has no Tensor Core "
+        advice=(Advice("Check shape and alignment of q, k and v (multiples of {eight} in 16 bits): without them the library has no Tensor Core "
                 "kernel to pick.", needs="odd_shape"),),
     ),
     "the-other-way-round": Case(
@@ -103,7 +103,7 @@ def _advised(facts: RunFacts, math: tuple[ActivityFacts, ...]) -> dict[str, obje
     by_tf32 = cast and (any(map(in_tf32, math)) or bool(tf32_setting(facts)))
     odd = bool(facts.workload.sequence % EIGHT or facts.workload.head_dim % EIGHT)
     return {"named": cast and any(part in kernel.name.lower() for kernel in math for part in _NAMES), "by_tf32": by_tf32, "tf32": tf32_setting(facts) if cast else None,
-            "odd_shape": odd, "fused_faster": bool(faster(facts, "sdpa_math"))}
+            "odd_shape": odd, "eight": EIGHT, "fused_faster": bool(faster(facts, "sdpa_math"))}
 
 
 EIGHT = 8

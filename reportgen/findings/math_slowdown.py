@@ -117,7 +117,7 @@ RATIO_CASES: dict[str, Case] = {
     ),
     "straddles": Case(
         "within noise",
-        "Math takes {ratio} the GPU time of naive in place, but the processes ({low} to {high}) lie on both sides of the border at ±15 % of the article's {published} ({software}).",
+        "Math takes {ratio} the GPU time of naive in place, but the processes ({low} to {high}) lie on both sides of the border at ±{rules[magnitude]} of the article's {published} ({software}).",
         advice=_FALLBACK,
     ),
 }

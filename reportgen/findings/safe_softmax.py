@@ -108,7 +108,7 @@ ACCURATE_CASES: dict[str, Case] = {
         "holds",
         "Math has the smallest error against FP64 of the {count} variants with a right result: {error} (relative); the next is {next} with {next_error}{times}.",
         because=(Because("upcast", "It casts its inputs up, {computes}, and rounds to {upcast} once, at the end."),
-                 Because("rounding", "Its error is that of rounding the exact result to {type} once ({rounding}), to within 1 %: no output of this type can be much closer.")),
+                 Because("rounding", "Its error is that of rounding the exact result to {type} once ({rounding}), to within {within}: no output of this type can be much closer.")),
         caveats=(OTHER_SHAPE,),
         advice=_EXACT,
     ),
@@ -163,7 +163,7 @@ def _rounded_once(facts: RunFacts, math: VariantFacts) -> dict[str, object]:
     if not times or not math.allowed_error or math.relative_error is None:
         return {"rounding": None}
     once = math.allowed_error / times
-    return {"rounding": once if abs(math.relative_error / once - 1) <= ONCE else None, "type": facts.workload.dtype}
+    return {"rounding": once if abs(math.relative_error / once - 1) <= ONCE else None, "within": Percent(100 * ONCE), "type": facts.workload.dtype}
 
 
 def _upcast(facts: RunFacts) -> str | None:

@@ -12,13 +12,13 @@ from ..questions.shared import software
 from ..saying.markup import code
 from ..saying.units import Bytes, Percent, listed
 
-_ADVICE = (Advice("When the profiler shows 0 %, look at the kernel's shared memory first: above 49,152 B the field means nothing, "
+_ADVICE = (Advice("When the profiler shows 0 %, look at the kernel's shared memory first: above {rules[default_shared_exact]} B the field means nothing, "
     "whatever launched the kernel.",
     "Work the occupancy out instead.", needs="rule"),)
 """Where a kernel above the limit was seen to read 0, and none speaks against the rule."""
 _PAIR = Because("pair", "A controlled pair says so too: {pair}.")
-_OWN = Because("own", "cuDNN's own kernel uses {own} of shared memory, above the 48 KiB per block that the profiler reckons with.")
-_EXCEPTION = Because("exception", "One kernel does not fit the 48 KiB rule either: {exception}.")
+_OWN = Because("own", "cuDNN's own kernel uses {own} of shared memory, above the {rules[default_shared]} per block that the profiler reckons with.")
+_EXCEPTION = Because("exception", "One kernel does not fit the {rules[default_shared]} rule either: {exception}.")
 
 CAUSE_CASES: dict[str, Case] = {
     "both-halves": Case(
@@ -31,14 +31,14 @@ CAUSE_CASES: dict[str, Case] = {
         because=(_OWN,), caveats=(_EXCEPTION,), advice=_ADVICE),
     "driver-half": Case(
         "differs",
-        "A driver call does not make the field 0 %, with {software}: {small} reads {small_field}. A kernel above 48 KiB that the runtime launched was not seen in this run.",
+        "A driver call does not make the field 0 %, with {software}: {small} reads {small_field}. A kernel above {rules[default_shared]} that the runtime launched was not seen in this run.",
         because=(_OWN, _PAIR), caveats=(_EXCEPTION,)),
     "driver-call": Case(
         "holds",
-        "The driver call fits as the cause of the 0 %, with {software}: {against} reads 0 % although its shared memory is within 48 KiB and its grid fills the GPU.",
+        "The driver call fits as the cause of the 0 %, with {software}: {against} reads 0 % although its shared memory is within {rules[default_shared]} and its grid fills the GPU.",
         advice=(Advice("Do not read the occupancy field of kernels that the driver's API launched; work their occupancy out instead."),)),
     "not-seen": not_measurable(
-        "no kernel of this run tells the two causes apart. The driver call and the 48 KiB rule both fit the 0 % of cuDNN's kernel ({own} of shared memory, {api})."),
+        "no kernel of this run tells the two causes apart. The driver call and the {rules[default_shared]} rule both fit the 0 % of cuDNN's kernel ({own} of shared memory, {api})."),
     "no-zero": not_measurable("the profiler shows {field} for cuDNN's kernel here, so there is no 0 % to explain."),
 }
 

@@ -8,10 +8,10 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from ..analysis import bounds, published
+from ..analysis import published
 from ..findings.safe_softmax import ROUNDINGS_ALLOWED, about_the_mask
-from ..hardware import arch_limits
-from ..numbers import ranks, statistics
+from ..questions import thresholds
+from ..review.diff.timings import HOST_BOUND
 from ..run.workload import ARTICLE
 from ..saying import markup, tables, units
 from .cells import Badge, error
@@ -22,10 +22,8 @@ TEMPLATES = Path(__file__).resolve().parent.parent / "templates"
 
 
 def rules() -> dict[str, object]:
-    """The constants that rules decide by, as the teaching pages name them: typed in one place, said in another."""
-    return {"enough": units.Percent(100 * bounds.ENOUGH), "effect": units.Percent(100 * statistics.MINIMUM_EFFECT), "magnitude": units.Percent(100 * statistics.MAGNITUDE_TOLERANCE), "alpha": ranks.ALPHA,
-            "processes_word": units.number_word(statistics.PROCESSES).capitalize(), "chance": units.Count(2**statistics.PROCESSES), "roundings_word": units.number_word(ROUNDINGS_ALLOWED["bfloat16"]),
-            "default_shared": units.Bytes(arch_limits.DEFAULT_SHARED_MEMORY), "default_shared_exact": units.Count(arch_limits.DEFAULT_SHARED_MEMORY)}
+    """The constants that rules decide by, as the teaching pages name them."""
+    return {**thresholds.rules(), "roundings": units.number_word(ROUNDINGS_ALLOWED["bfloat16"]), "host_bound": units.Percent(100 * HOST_BOUND)}
 
 
 @cache

@@ -12,6 +12,7 @@ from ..saying.units import text
 from . import right_words
 from .gates import FAULT, GATES
 from .model import Advice, Advised, Because, Case, Decision, Evidence, Finding, Outcome, Question, decide
+from .thresholds import rules
 
 CONTAIN = True
 """Whether an exception in a rule becomes *not measurable: a fault of this program*. The tests run without."""
@@ -107,5 +108,5 @@ class _Formatter(string.Formatter):
 
 
 def fill(sentence: str, args: Mapping[str, Any]) -> str:
-    """`sentence` with its `{arguments}` as text, each in its own unit."""
-    return _Formatter().vformat(sentence, (), args)
+    """`sentence` with its `{arguments}` as text, each in its own unit; `{rules[…]}` are the thresholds."""
+    return _Formatter().vformat(sentence, (), {"rules": rules(), **args})

@@ -39,7 +39,7 @@ GATES: Mapping[str, Case] = {
     "lost-part": not_measurable("{part} could not be taken in this run ({reason})."),
     "no-kernels": not_measurable("no variant of this run has a trace with GPU activities."),
     "not-counted": not_measurable("only hardware counters can tell, and this run has none for {what}."),
-    "fits-in-cache": not_measurable("the score matrix ({scores}) is smaller than twice the last-level cache ({cache}), so its round trips need not reach HBM."),
+    "fits-in-cache": not_measurable("the score matrix ({scores}) is smaller than {rules[caches_full]} the last-level cache ({cache}), so its round trips need not reach HBM."),
     "cache-unknown": not_measurable("the size of this device's last-level cache was not recorded, so nobody can say whether the score matrix ({scores}) stays in it."),
     "no-arithmetic": not_measurable("the occupancy of {what} cannot be worked out, because the trace or our tables lack the limits of this device ({device})."),
     "no-probes": not_measurable("no publicly reported case could be tried here ({reason})."),

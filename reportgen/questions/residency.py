@@ -9,13 +9,13 @@ from ..analysis import ActivityFacts, RunFacts, VariantFacts, published
 from ..analysis.kernels import kernels
 from ..analysis.residency import Source, false_zero, occupancy_disagrees
 from ..hardware.arch_limits import DEFAULT_SHARED_MEMORY
-from ..hardware.occupancy import Cause, Difference
+from ..hardware.occupancy import AGREEMENT, Cause, Difference
 from ..saying.tables import Code, Table, columns
 from ..saying.units import Bytes, Count, Percent, listed, plural, significant
 
-OVER = "More than 48 KiB of shared memory"
+OVER = f"More than {Bytes(DEFAULT_SHARED_MEMORY)} of shared memory"
 CONTRADICTED = "⚠ Nsight Compute contradicts the arithmetic"
-CONTRADICTED_NOTE = ("⚠ Nsight Compute, which works the theoretical occupancy out from the launch as well, comes to another value, by more than half a point: trust it, and look for a limit "
+CONTRADICTED_NOTE = (f"⚠ Nsight Compute, which works the theoretical occupancy out from the launch as well, comes to another value, by more than {AGREEMENT:g} points: trust it, and look for a limit "
                      "that the trace does not record.")
 
 SOURCES = {

@@ -28,11 +28,11 @@ BEST_ANSWERS: dict[str, Case] = {
     "arithmetic": answer(
         "By the ceilings of this run no forward of this workload takes less than {best}: that is what the {needed} of the pairs that count take at the matmul ceiling ({flop_ceiling}). Memory would "
         "allow {by_bytes} ({operands} at {copy_ceiling}). {against}: {factor} as long.",
-        caveats=(Because("cached", "The operands are smaller than four times the last-level cache, so memory's floor can be undercut by what is found there."),)),
+        caveats=(Because("cached", "The operands are smaller than {rules[beyond_cache]} the last-level cache, so memory's floor can be undercut by what is found there."),)),
     "memory": answer(
         "By the ceilings of this run no forward of this workload takes less than {best}: that is what {operands}, Q, K, V and the output once, take at the copy ceiling ({copy_ceiling}). Arithmetic would "
         "allow {by_flop} ({needed} at {flop_ceiling}). {against}: {factor} as long.",
-        caveats=(Because("cached", "The operands are smaller than four times the last-level cache, so this floor can be undercut by what is found there."),)),
+        caveats=(Because("cached", "The operands are smaller than {rules[beyond_cache]} the last-level cache, so this floor can be undercut by what is found there."),)),
     "undercut": answer(
         "By the ceilings of this run a forward of this workload should take {best} or more, and {fastest} takes less: {taken}. {causes}."),
 }

@@ -58,7 +58,7 @@ def counted_rule(facts: RunFacts) -> Decision:
 FIELD_ANSWERS: dict[str, Case] = {
     "all-agree": answer("The profiler's field agrees with the arithmetic for {same}, but for rounding."),
     "some-differ": answer("The profiler's field agrees with the arithmetic for {same}, but for rounding, and not for {differ}.",
-                          because=(Because("false_zeros", "{false_zeros} {use} more than 48 KiB of shared memory and read 0: the profiler reckons with the default limit."),
+                          because=(Because("false_zeros", "{false_zeros} {use} more than {rules[default_shared]} of shared memory and read 0: the profiler reckons with the default limit."),
                                    Because("small_grids", "{small_grids} {have} a grid too small to fill the device: the profiler counts the blocks that there are, not those that would fit."))),
     "no-field": answer("Nothing can be compared: this run's traces have no occupancy field, or no kernel's occupancy can be worked out."),
 }
@@ -83,7 +83,7 @@ def _of_these(found: list[ActivityFacts]) -> str | None:
 
 
 ACHIEVED_ANSWERS: dict[str, Case] = {
-    "below": answer("Counted while they ran: among the kernels that take a hundredth of their variant's time or more, {nearest} comes closest to its theoretical value ({nearest_values}), and {farthest} stays "
+    "below": answer("Counted while they ran: among the kernels that take {rules[weighty]} of their variant's time or more, {nearest} comes closest to its theoretical value ({nearest_values}), and {farthest} stays "
                     "farthest below it ({farthest_values})."),
     "one": answer("{nearest} reaches {nearest_values}."),
 }

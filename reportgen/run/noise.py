@@ -100,7 +100,7 @@ def measure(runs: Sequence[Run]) -> Noise:
         ReportError: fewer than six runs, or runs that are not of one slot, one software, one code.
     """
     if len(runs) < MINIMUM_RUNS:
-        raise ReportError(f"{plural(len(runs), 'run')} cannot give five pairs", cure=f"take at least {MINIMUM_RUNS} whole runs")
+        raise ReportError(f"{plural(len(runs), 'run')} cannot tell how far the same code lies apart", cure=f"take at least {MINIMUM_RUNS} whole runs")
     for later in runs[1:]:
         _same(runs[0], later)
     shifts = {name: _shifts([run.variants[name] for run in runs]) for name in runs[0].variants}

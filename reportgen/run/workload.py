@@ -11,6 +11,8 @@ from .ranges import Dtype, Extent
 
 ELEMENT_BYTES = {"bfloat16": 2, "float16": 2, "float32": 4}
 SIZES = ("batch", "heads", "sequence", "head_dim")
+NATIVE_BFLOAT16 = 8.0
+"""Least compute capability whose arithmetic knows bfloat16."""
 HELD_SCORES = 8
 """Score matrices in FP32 that a profile may hold at once. One forward and backward of math holds a
 little more than four; the room above that is for what the allocator keeps."""

@@ -211,3 +211,8 @@ _NUMBER_WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "e
 def number_word(value: int) -> str:
     """A small whole number in words, a larger one in digits: `seven`, `15`."""
     return _NUMBER_WORDS[value] if 0 <= value < len(_NUMBER_WORDS) else str(Count(value))
+
+
+def multiple(value: int) -> str:
+    """How many times as much, in words: `twice`, `four times`, `15 times`."""
+    return {1: "once", 2: "twice"}.get(value) or f"{number_word(value)} times"

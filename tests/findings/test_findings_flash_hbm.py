@@ -66,16 +66,16 @@ CASES_REACHED = {
         "HBM-bound activities take 75 % of the GPU time of naive in place and 50 % of SDPA math's, with torch 2.11.0+cu130."),
     ("hbm-dominates", "not-in-inplace"): (
         lambda: facts(),
-        "HBM does not dominate naive in place, with torch 2.11.0+cu130: 31.5 % of its GPU time is HBM-bound, less than half; the largest share is bound"
+        "HBM does not dominate naive in place, with torch 2.11.0+cu130: 31.5 % of its GPU time is HBM-bound, less than 50 %; the largest share is bound"
         " by neither HBM nor arithmetic: 68.5 % (mask 38.2 % and softmax 30.2 %). In SDPA math 56.3 % is HBM-bound."),
     ("hbm-dominates", "not-in-math"): (
         lambda: stepwise(facts(), naive_inplace=0.5, sdpa_math=0.25),
-        "HBM does not dominate SDPA math, with torch 2.11.0+cu130: 25 % of its GPU time is HBM-bound, less than half; the largest share is bound by "
+        "HBM does not dominate SDPA math, with torch 2.11.0+cu130: 25 % of its GPU time is HBM-bound, less than 50 %; the largest share is bound by "
         "neither HBM nor arithmetic: 75 % (mask 75 %). In naive in place 50 % is HBM-bound."),
     ("hbm-dominates", "in-neither"): (
         lambda: stepwise(facts(), naive_inplace=0.375, sdpa_math=0.25),
-        "HBM dominates neither of the two, with torch 2.11.0+cu130. Naive in place: 37.5 % of its GPU time is HBM-bound, less than half; the largest "
-        "share is bound by neither HBM nor arithmetic: 62.5 % (mask 62.5 %). SDPA math: 25 % is HBM-bound, less than half; the largest share is bound "
+        "HBM dominates neither of the two, with torch 2.11.0+cu130. Naive in place: 37.5 % of its GPU time is HBM-bound, less than 50 %; the largest "
+        "share is bound by neither HBM nor arithmetic: 62.5 % (mask 62.5 %). SDPA math: 25 % is HBM-bound, less than 50 %; the largest share is bound "
         "by neither HBM nor arithmetic: 75 % (mask 75 %)."),
     ("hbm-dominates", "on-the-line"): (
         lambda: by_count(stepwise(facts(), naive_inplace=0.75, sdpa_math=0.5), naive_inplace=(1, 1), sdpa_math=(0.62, 0.58)),
@@ -249,11 +249,11 @@ def test_counted_bytes_that_disagree_are_said_with_their_direction():
     """Half of what was asked for: the cache had the rest. Take the counters away and the sentences go."""
     below = by_count(facts(), naive_inplace=(1, 0.5), sdpa_math=(1, 1))
     said = evaluate(CLAIMS["hbm-dominates"], below).because
-    assert any(sentence.startswith("Among the steps that take a hundredth of the time or more, fewer bytes were counted than asked for, by more than a tenth, in matmul of Naive in place (576 MiB requested, 288 MiB counted)")
+    assert any(sentence.startswith("Among the steps that take 1 % of the time or more, fewer bytes were counted than asked for, by more than 10 %, in matmul of Naive in place (576 MiB requested, 288 MiB counted)")
                for sentence in said)
     assert not any("more bytes were counted" in sentence for sentence in said)
     above = evaluate(CLAIMS["hbm-dominates"], by_count(facts(), naive_inplace=(1, 1.5), sdpa_math=(1, 1))).because
-    assert any(sentence.startswith("Among the steps that take a hundredth of the time or more, more bytes were counted than asked for") for sentence in above)
+    assert any(sentence.startswith("Among the steps that take 1 % of the time or more, more bytes were counted than asked for") for sentence in above)
     agreed = evaluate(CLAIMS["hbm-dominates"], by_count(facts(), naive_inplace=(1, 1), sdpa_math=(1, 1))).because
     assert any(sentence.endswith("counted and requested bytes agree within 10 %.") for sentence in agreed)
     assert not any("ounted" in sentence for sentence in evaluate(CLAIMS["hbm-dominates"], facts()).because)

@@ -157,6 +157,13 @@ def test_every_constant_that_a_template_is_allowed_has_a_reason_and_is_still_in_
     ("This differs from the article.", "verdict"),
     ("The gap is within noise.", "verdict"),
     ("There are twenty kernels.", "number"),
+    ("It uses more than 48 KiB.", "number"),
+    ("They differ by more than a tenth.", "number"),
+    ("Two of its processes lie within half a point.", "number"),
+    ("The cache is smaller than four times the operands.", "number"),
+    ("The cache is smaller than twice the operands.", "number"),
+    ("At least two thirds of its time.", "number"),
+    ("{{ 'more than 10 % of it' if facts else '' }}", "number"),
     ("{% if verdict == 'x' %}so{% endif %}", "test"),
     ("{% if device.name %}so{% endif %}", "test"),
 ])
@@ -167,6 +174,8 @@ def test_the_template_rule_finds_each_kind_of_statement(sentence, what):
 @pytest.mark.parametrize("sentence", [
     "A warp has the threads that run together.",
     "{{ published.math_slowdown }} is the article's value.",
+    "{{ rules.enough }} or more, and {{ rules.caches_full }} the cache.",
+    "{{ value[0] | text('x9') }} of them; two runs, in half precision; a third kind.",
     "```python\nx = torch.zeros(1024)\n```",
     "Use `q[0]` and `sm_90`.",
     "The block holds the tile in shared memory.",

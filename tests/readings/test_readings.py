@@ -104,7 +104,7 @@ REACHED = {
         "No ratio to the operands is given here: the size of the last-level cache was not recorded, so nobody can say whether the operands stay in it."),
     ("bytes-agree", "agree"): (
         lambda: flash(50 * MIB, 8 * MIB),
-        "Yes: in every kernel that takes a hundredth of its variant's time or more, what was counted lies within 10 % of what the step asks for."),
+        "Yes: in every kernel that takes 1 % of its variant's time or more, what was counted lies within 10 % of what the step asks for."),
     ("bytes-agree", "apart"): (
         lambda: flash(50 * MIB, 7 * MIB), "Not everywhere: of the kernels that take a hundredth of their variant's time or more, a part differs by more than 10 %. In the others of these the count confirms the model."),
     ("bytes-floor", "counted"): (
@@ -200,7 +200,7 @@ REACHED = {
         lambda: facts("mi300x"), "Nothing can be compared: this run's traces have no occupancy field, or no kernel's occupancy can be worked out."),
     ("occupancy-achieved", "below"): (
         lambda: only(counted.h200(), "sdpa_efficient", "sdpa_cudnn"),
-        "Counted while they ran: among the kernels that take a hundredth of their variant's time or more, `fmha_cutlassF bf16 64x64 sm80` comes closest to its theoretical value (22.87 % of 25 %), and "
+        "Counted while they ran: among the kernels that take 1 % of their variant's time or more, `fmha_cutlassF bf16 64x64 sm80` comes closest to its theoretical value (22.87 % of 25 %), and "
         "`cudnn sdpa flash_fprop 64x128x64` stays farthest below it (14.1 % of 18.75 %)."),
     ("occupancy-achieved", "one"): (lambda: flash(), "`flash_fwd D=64 128x128` reaches 11.9 % of 12.5 %."),
 }

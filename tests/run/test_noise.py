@@ -32,7 +32,7 @@ def test_a_first_call_has_no_floor(tmp_path):
 
 
 def test_five_runs_are_refused(tmp_path):
-    with pytest.raises(ReportError, match="5 runs cannot give five pairs"):
+    with pytest.raises(ReportError, match="5 runs cannot tell how far the same code lies apart"):
         noise.measure(six(tmp_path)[:5])
 
 

@@ -6,16 +6,17 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ...numbers.quantities import QUANTITIES
+from ...numbers.ranks import ALPHA
 from ...questions.model import VERDICTS
 from ...saying.tables import Code, Table, columns, markdown, prose
-from ...saying.units import Seconds, plural
+from ...saying.units import Percent, Seconds, plural
 from . import words
 from .model import RunDiff, Side, TimingChange
 from .trees import TreeDiff
 
 FORGE_LIMIT = 65_000
 """Characters that a comment may have on the forges that allow the fewest (65,536), less a margin."""
-_TIMING_HEADS = ("Variant", "Quantity", "#Old", "#New", "#Change", "#99 % interval")
+_TIMING_HEADS = ("Variant", "Quantity", "#Old", "#New", "#Change", f"#{Percent(100 * (1 - ALPHA))} interval")
 
 
 def tree_markdown(diff: TreeDiff, limit: int = FORGE_LIMIT) -> str:
