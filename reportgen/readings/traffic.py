@@ -74,7 +74,7 @@ def ratio_rule(facts: RunFacts) -> Decision:
 AGREE_ANSWERS: dict[str, Case] = {
     "agree": answer("Yes: in every kernel that takes {rules[weighty]} of its variant's time or more, what was counted lies within {within} of what the step asks for."),
     "apart": answer(
-        "Not everywhere: of the kernels that take a hundredth of their variant's time or more, a part differs by more than {within}. In the others of these the count confirms the model.",
+        "Not everywhere: of the kernels that take {rules[weighty]} of their variant's time or more, a part differs by more than {within}. In the others of these the count confirms the model.",
         because=(Because("below", "Fewer bytes than asked for: {below}. What a step reads may still be in the cache, and what it writes may leave the cache after its end."),
                  Because("above", "More bytes than asked for: {above}. A step may read something more than once, or push lines out that an earlier one had left in the cache."))),
 }

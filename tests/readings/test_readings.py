@@ -106,7 +106,7 @@ REACHED = {
         lambda: flash(50 * MIB, 8 * MIB),
         "Yes: in every kernel that takes 1 % of its variant's time or more, what was counted lies within 10 % of what the step asks for."),
     ("bytes-agree", "apart"): (
-        lambda: flash(50 * MIB, 7 * MIB), "Not everywhere: of the kernels that take a hundredth of their variant's time or more, a part differs by more than 10 %. In the others of these the count confirms the model."),
+        lambda: flash(50 * MIB, 7 * MIB), "Not everywhere: of the kernels that take 1 % of their variant's time or more, a part differs by more than 10 %. In the others of these the count confirms the model."),
     ("bytes-floor", "counted"): (
         lambda: flash(), "A copy reaches 4.30 TB/s here. At that rate the operands alone take 15.6 µs, and the counted bytes take: SDPA flash 12.7 µs of its 93.0 µs (13.6 %)."),
     ("bytes-floor", "modelled"): (
