@@ -31,7 +31,7 @@ def environment() -> Environment:
     """One environment for all pages. A name that a template misspells is an error, never a blank."""
     env = Environment(loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, autoescape=False,
                       trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True, newline_sequence="\n")
-    env.filters.update(code=markup.code, prose=tables.prose, text=units.text, table=tables.markdown,
+    env.filters.update(code=markup.code, fenced=markup.fenced, prose=tables.prose, text=units.text, table=tables.markdown,
                        badge=lambda verdict: str(Badge(verdict)), sentence=markup.sentence, heading=markup.heading, emphasised=markup.emphasised, label=markup.label,
                        why_not=lambda variant: markup.sentence(why_not(variant)), masked_row=masked_row, error=error, mask_reason=about_the_mask, plural=units.plural,
                        seconds=lambda v: units.text(None if v is None else units.Seconds(v)),
@@ -47,10 +47,13 @@ def page(template: str, path: str, **context: Any) -> str:
     text = environment().get_template(template).render(path=path, root=root(path), **context)
     lines = [line.rstrip() if not line.endswith("  ") or not line.strip() else line.rstrip() + "  " for line in text.split("\n")]
     out: list[str] = []
-    fenced = False
+    fence = ""
     for line in lines:
-        fenced ^= line.startswith("```")
-        if line or fenced or (out and out[-1]):
+        if fence:
+            fence = "" if line == fence else fence
+        elif line.startswith("```"):
+            fence = line[:len(line) - len(line.lstrip("`"))]
+        if line or fence or (out and out[-1]):
             out.append(line)
     return "\n".join(out).strip("\n") + "\n"
 

@@ -9,20 +9,28 @@ from ..saying import markup
 from . import reading
 from .site import Site, device_name
 
+LONGEST = 160
+"""Letters of a title."""
+
 
 def render(site: Site) -> str:
     """One line per page, so that a new device adds lines and changes none."""
     lines = ["# Generated from the recorded runs by `make render`.", "nav:", _entry(1, "Start here", "index.md")]
     lines += ["  - Findings:", *(_entry(2, finding.title, f"findings/{finding.slug}.md") for finding in site.findings)]
     lines += [f"  - {reading.SECTION}:", *(_entry(2, one.title, reading.path(one)) for one in READINGS)]
-    lines += ["  - Variants:", *(_entry(2, markup.title(v.title), f"variants/{v.id}.md") for v in site.featured.variants.values())]
+    lines += ["  - Variants:", *(_entry(2, _short(v.title), f"variants/{v.id}.md") for v in site.featured.variants.values())]
     lines += [_entry(1, "Beyond the article", "beyond.md"), "  - Devices:", _entry(2, "Side by side", "compare.md")]
     for facts in site.runs:
-        lines.append(f"      - {json.dumps(markup.title(f'{device_name(facts)}, {facts.workload.name}'), ensure_ascii=False)}:")
+        lines.append(f"      - {json.dumps(_short(f'{device_name(facts)}, {facts.workload.name}'), ensure_ascii=False)}:")
         lines += [_entry(4, title, f"runs/{facts.slot}/{name}.md") for title, name in (("The run", "index"), ("Findings", "findings"), (reading.SECTION, reading.FOLDER), ("Traces", "variants"))]
     lines += ["  - How to read it:", _entry(2, "Reading a trace", "reading-a-trace.md"), _entry(2, "Method", "method.md"),
               _entry(2, "Kernel names", "kernel-names.md"), _entry(2, "Glossary", "glossary.md"), _entry(2, "Reviewing a regenerated report", "reviewing.md")]
     return "\n".join(lines) + "\n"
+
+
+def _short(title: str) -> str:
+    """Somebody else's words as a title; YAML takes no key above 1,024 letters, and an escape has five."""
+    return markup.title(title if len(title) <= LONGEST else f"{title[:LONGEST - 1]}…")
 
 
 def _entry(depth: int, title: str, path: str) -> str:

@@ -80,7 +80,7 @@ _SENTENCES: Mapping[CaveatKind, Callable[[_Args], str]] = {
                                            "the replay is the number that decides claims."),
     CaveatKind.FORWARDS_DIFFER: lambda a: (f"{a['title']}: {plural(a['forwards'], 'recorded forward')} ran a different list of activities than the others and was left out of the medians."),
     CaveatKind.OPS_DIFFER: lambda a: (f"{a['title']}: {plural(a['forwards'], 'recorded forward')} dispatched another list of CPU ops than the {a['ops']} that are counted here." if a["ops"] is not None else
-                                       f"{a['title']}: no list of CPU ops was dispatched by more than half of its {a['forwards']} recorded forwards, so none is counted here."),
+                                       f"{a['title']}: its {a['forwards']} recorded forwards do not agree on a list of CPU ops, not even most of them, so none is counted here."),
     CaveatKind.UNCOUNTED: lambda a: f"{a['title']}: its hardware counters are left out, because {a['reason']}.",
     CaveatKind.OCCUPANCY_CONTRADICTED: lambda a: (f"The occupancy of `{a['kernel']}` works out at {a['here']} from its launch here, and at {a['there']} in Nsight Compute ({listed(a['titles'])}): "
                                                   "trust Nsight Compute, and mistrust the arithmetic here for this kernel."),

@@ -81,6 +81,16 @@ def code(name: str) -> str:
     return f"`{name}`"
 
 
+def fenced(source: str) -> str:
+    """Python code as a block, in a fence that no line of it closes.
+
+    >>> fenced("'```'").split("\\n")[0]
+    '````python'
+    """
+    fence = "`" * max(3, *(len(run) + 1 for run in re.findall("`+", source)), 0)
+    return f"{fence}python\n{source}\n{fence}"
+
+
 def _one_line(text: str) -> str:
     return " ".join(text.split())
 

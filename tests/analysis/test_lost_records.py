@@ -194,7 +194,7 @@ def test_where_no_list_of_ops_has_a_majority_none_is_counted(monkeypatch, normal
     outcomes = findings.outcomes(facts)
     assert turned_over(outcomes, normal) == {}
     assert outcomes["sdpa-pin"].headline == "Not measurable: the CPU ops of SDPA efficient cannot be told: its 5 recorded forwards have different lists of them, and no list has a majority."
-    assert "SDPA efficient: no list of CPU ops was dispatched by more than half of its 5 recorded forwards, so none is counted here." in caveats.all_said(facts)
+    assert "SDPA efficient: its 5 recorded forwards do not agree on a list of CPU ops, not even most of them, so none is counted here." in caveats.all_said(facts)
     assert render_facts([facts], facts.slot)
 
 

@@ -69,14 +69,14 @@ class Browser:
         os.close(self._write)
 
     def open(self, address: str, look: str, wait: str = "") -> Seen:
-        """Opens a page, waits until it is loaded, and evaluates `look`, which gives an object. wait: something that becomes true within ten seconds."""
+        """Opens a page, waits until it is loaded, and evaluates `look`, which gives an object. wait: something that becomes true within half a minute."""
         self._seen, self._loaded = Seen(), False
         self._call("Page.navigate", url=address)
         deadline = time.monotonic() + SECONDS
         while not self._loaded:
             self._take(deadline)
         if wait:
-            until = time.monotonic() + 10
+            until = time.monotonic() + 30
             while not self.ask(wait) and time.monotonic() < until:
                 time.sleep(0.05)
         self._seen.document = self.ask(look)

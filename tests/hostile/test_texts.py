@@ -17,6 +17,7 @@ import pytest
 from hostile import evidence, sites
 from hostile.browser import Browser, Seen
 from hostile.words import OUTSIDE, TEXTS
+from reportgen.pages import navigation
 
 FEW = ("script", "lines")
 FEATURED = dict(zip(TEXTS, cycle(evidence.SHAPES)))
@@ -60,6 +61,13 @@ def test_there_are_thirty_texts_and_each_comes_into_every_text_field():
         assert run["variants"]["naive"][place] == "HERE"
     assert (run["device"]["name"], run["device"]["slug"], run["software"]["torch"], run["host"]["cpu"], run["lost"][0]["reason"]) == ("HERE", "nvidia-h200", "HERE", "HERE", "HERE")
     assert run["counters"]["variants"]["naive"][0]["kernel"] == run["probes"]["autograd"]["minimal_refusal"]["code"] == run["clocks"]["samples"][0]["throttle"][0] == "HERE"
+
+
+def test_a_title_of_any_length_is_a_key_of_the_navigation():
+    """YAML takes none above 1,024 letters."""
+    shown = navigation._short("&" * 10_000)
+    assert shown == "&amp;" * 159 + "…" and len(shown) < 1024
+    assert navigation._short("NVIDIA H200, article") == "NVIDIA H200, article"
 
 
 @pytest.mark.parametrize("name", TEXTS if os.environ.get("HOSTILE") == "all" else FEW)

@@ -90,6 +90,7 @@ LOOKS = {"startswith", "endswith", "removeprefix", "removesuffix", "partition", 
 OTHERS_WORDS = {
     ("capture/causes.py", "driver on your system is too old"): "torch's",
     ("capture/counter_report.py", "no data"): "Nsight Compute's",
+    ("capture/refusal.py", "out of memory"): "torch's", ("capture/trying.py", "out of memory"): "torch's",
     ("capture/environment.py", "model name"): "the kernel's, in /proc/cpuinfo",
     ("pages/charts/style.py", "<svg "): "XML", ("pages/site.py", "<svg "): "XML",
     ("pages/publish.py", "Traceback (most recent call last)"): "Python's",

@@ -57,6 +57,8 @@ ALLOWED = {
     "half the square": "above the diagonal: the name of a page",
     "in thousandths": "the unit of a chart",
     "0.0 %": "what a small share must not be rounded to",
+    "exit status 1 if": "what a shell reads",
+    "Exit status: 1 if": "likewise", "of them; 0 if not": "likewise", "refuses); 2 for errors": "likewise",
     "≈ 0": "a cell for what cannot be told from nothing",
     "{}:1:": "the first line of a file",
     "half written": "of pages",

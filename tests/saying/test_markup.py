@@ -114,5 +114,15 @@ def test_the_navigation_is_html():
     assert markup.title("NVIDIA [X] <b>& &lt;") == "NVIDIA (X) ‹b›&amp; &amp;lt;"
 
 
+@pytest.mark.parametrize("source", ["x = 1", "a\n```\n<script>1</script>\n```\nb", "```", "````\n```", "~~~\n<b>\n~~~", "```python\nx\n```"])
+def test_code_stays_in_its_block(source):
+    """Whatever fences stand in it."""
+    markdown_of = pytest.importorskip("markdown")
+    page = Read()
+    page.feed(markdown_of.markdown(f"before\n\n{markup.fenced(source)}\n\nafter", extensions=EXTENSIONS))
+    assert not {"script", "b"} & set(page.tags)
+    assert page.tags.count("p") == 2 and source in page.text
+
+
 def test_examples():
     assert doctest.testmod(markup).failed == 0
