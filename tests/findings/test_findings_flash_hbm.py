@@ -103,8 +103,8 @@ CASES_REACHED = {
         "torch 2.11.0+cu130."),
     ("flash-never-writes-scores", "extra-traffic"): (
         lambda: counted(facts(), "sdpa_flash", dram_read_bytes=64 * MIB, dram_write_bytes=26 * MIB),
-        "Flash allocates no score matrix (16.5 MiB beyond its inputs), but 26 MiB go through DRAM beyond its operands (64 MiB), more than a"
-        " tenth of the score bytes (256 MiB), with torch 2.11.0+cu130."),
+        "Flash allocates no score matrix (16.5 MiB beyond its inputs), but 26 MiB go through DRAM beyond its operands (64 MiB), more than "
+        "10 % of the score bytes (256 MiB), with torch 2.11.0+cu130."),
     ("flash-never-writes-scores", "no-peak-memory"): (
         lambda: smaller_cache(facts("cpu"), 1024),
         "Not measurable: this run did not record the peak memory of SDPA flash (memory is measured on a GPU only)."),
