@@ -15,7 +15,6 @@ from .model import RunFacts, VariantFacts
 from .pins import PINNED
 from .watch import ProbeFacts, Standing
 
-
 _MASKED_NEEDS = frozenset({Needs.OTHER_TYPE, Needs.EMPTY_ROWS, Needs.MASK_GRADIENT})
 """Needs that say of a mask what it must be, and so say that there is one."""
 

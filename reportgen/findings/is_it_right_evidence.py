@@ -128,7 +128,7 @@ def _errors(outcome: Gradients, compared: Sequence[Compared]) -> str:
     if outcome is Gradients.RIGHT and compared:
         errors = [one.error for one in compared if one.error is not None]
         return f"right: at most {share(max(errors))} in {plural(len(compared), 'tensor')}" if errors else "right"
-    return outcome.value
+    return str(outcome.value)
 
 
 def _reasons(held: Sequence[VariantFacts]) -> tuple[str, ...]:

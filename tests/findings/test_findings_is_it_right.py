@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from builder_devices import DEVICES
 from builders import facts, unavailable
-from probe_doubles import BROKE, REFUSED, cured, compared, everywhere, recorded, trained, tried, wrong
+from probe_doubles import BROKE, REFUSED, compared, cured, everywhere, recorded, trained, tried, wrong
 
 from reportgen.analysis import watch
 from reportgen.findings import is_it_right, outcomes

@@ -10,8 +10,8 @@ from case_tables import CLAIMS, outcome
 from counted import h200
 from turned import WIDE, without_ops
 
-from reportgen.analysis.watch import Watch
 from reportgen.analysis import Lost, State
+from reportgen.analysis.watch import Watch
 from reportgen.findings import claims
 from reportgen.numbers.statistics import Estimate
 from reportgen.questions import evaluate, lead
