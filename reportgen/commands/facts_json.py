@@ -12,6 +12,7 @@ from typing import Any
 
 from ..analysis import ActivityFacts, RunFacts, State, VariantFacts
 from ..analysis import traffic as traffic_room
+from ..analysis.correctness import masked_gradients, own_gradients
 from ..numbers import quantities
 from ..numbers.statistics import Estimate
 from ..questions import caveats
@@ -90,6 +91,7 @@ def _variant(facts: RunFacts, variant: VariantFacts) -> dict[str, Any]:
         "allowed_error": variant.allowed_error,
         "masked_row": asdict(variant.masked_row) if variant.masked_row else None,
         "training": _training(variant),
+        "own_mask": _own_mask(variant),
         **_counted(facts, variant),
         "activities": [_activity(activity) for activity in variant.activities],
     }
@@ -123,7 +125,13 @@ def _training(variant: VariantFacts) -> dict[str, Any] | None:
     if training is None:
         return None
     return {"status": training.status, "reason": training.reason, "gpu_time_us": _estimate(training.gpu_time),
-            "wall_time_us": _estimate(training.wall_time), "kernels": training.kernels, "peak_memory_bytes": training.peak_memory_bytes}
+            "wall_time_us": _estimate(training.wall_time), "kernels": training.kernels, "peak_memory_bytes": training.peak_memory_bytes,
+            "gradients": own_gradients(variant).value, "compared": [asdict(one) for one in training.compared]}
+
+
+def _own_mask(variant: VariantFacts) -> dict[str, Any] | None:
+    """Output and gradients under the variant's mask given as a mask."""
+    return {**asdict(variant.own_mask), "gradients": masked_gradients(variant).value} if variant.own_mask else None
 
 
 def _activity(activity: ActivityFacts) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from ..saying import markup, tables, units
 from .cells import Badge, error
 from .site import MARKER, root
 from .summaries import masked_row, why_not
+from .trained import own_mask, wrong_gradients
 
 TEMPLATES = Path(__file__).resolve().parent.parent / "templates"
 
@@ -33,7 +34,7 @@ def environment() -> Environment:
                       trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True, newline_sequence="\n")
     env.filters.update(code=markup.code, fenced=markup.fenced, prose=tables.prose, text=units.text, table=tables.markdown,
                        badge=lambda verdict: str(Badge(verdict)), sentence=markup.sentence, heading=markup.heading, emphasised=markup.emphasised, label=markup.label,
-                       why_not=lambda variant: markup.sentence(why_not(variant)), masked_row=masked_row, error=error, mask_reason=about_the_mask, plural=units.plural,
+                       why_not=lambda variant: markup.sentence(why_not(variant)), masked_row=masked_row, wrong_gradients=wrong_gradients, own_mask=own_mask, error=error, mask_reason=about_the_mask, plural=units.plural,
                        seconds=lambda v: units.text(None if v is None else units.Seconds(v)),
                        bytes=lambda v: units.text(None if v is None else units.Bytes(v)),
                        percent=lambda v: units.text(None if v is None else units.Percent(v)),

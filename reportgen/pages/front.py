@@ -12,7 +12,7 @@ from ..questions.model import Source
 from ..review.diff import example
 from ..saying.markup import sentence
 from ..saying.tables import Table, columns
-from . import board, glance, lead, pictures, summaries
+from . import board, glance, lead, pictures, summaries, trained
 from .cells import error, signed, us
 from .environment import page
 from .site import Site, device_said, software
@@ -40,7 +40,7 @@ def beyond(site: Site) -> str:
     """`beyond.md`: questions that the article does not ask and the evidence answers."""
     facts = site.featured
     return page("beyond.md.j2", BEYOND, device=device_said(facts), software=sentence(software(facts)), wall=wall(facts), calls=calls(facts), cold=cold(facts),
-                accuracy=accuracy(facts), training=summaries.training(facts), no_training=summaries.not_taken(facts, "training"), compiled=facts.variants.get("naive_compiled"), others=site.others, device_name=device_said)
+                accuracy=accuracy(facts), training=trained.training(facts), no_training=summaries.not_taken(facts, "training"), compiled=facts.variants.get("naive_compiled"), others=site.others, device_name=device_said)
 
 
 def reading(site: Site, path: str) -> str:

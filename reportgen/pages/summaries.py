@@ -156,27 +156,6 @@ def numbers(facts: RunFacts) -> Table:
                  (*why_nots(facts), *alone)), NOTHING_IN)
 
 
-def training(facts: RunFacts) -> Table | None:
-    """Forward and backward of each variant, or `None` where no run recorded it."""
-    rows: list[tuple[object, ...]] = []
-    notes = []
-    for variant in facts.variants.values():
-        record = variant.training
-        if record is None:
-            continue
-        if variant.state is State.WRONG:
-            rows.append((variant_link(variant), variant.state.value, None, None, None, None))
-            continue
-        memory = None if record.peak_memory_bytes is None else f"{record.peak_memory_bytes / 2**20:,.0f}"
-        rows.append((variant_link(variant), record.status, us(record.gpu_time), us(record.wall_time), record.kernels, memory))
-        if record.reason:
-            notes.append(f"{variant.title}: {record.reason}")
-    if not rows:
-        return None
-    return without_empty(Table(columns("Variant", "Status", "#GPU time (µs)", "#Wall time (µs)", "#Kernels", "#Peak memory (MiB)"), tuple(rows),
-                               "One forward and backward; every variant that refuses says why.", tuple(notes)), NOTHING_IN)
-
-
 def _result(value: int | float | None) -> object:
     if value is None:
         return "no limit"

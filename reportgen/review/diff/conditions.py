@@ -8,6 +8,7 @@ from typing import Any
 
 from ...analysis import RunFacts, VariantFacts
 from ...analysis.caveats import BUSY_SHARE, CLOCK_AGREEMENT, others_cpu_share
+from ...analysis.correctness import Gradients, own_gradients
 from ...numbers import quantities
 from ...numbers.quantities import QUANTITIES
 from ...saying.units import Count, listed, plural
@@ -150,7 +151,8 @@ def _timed(old: VariantFacts, new: VariantFacts) -> Iterator[ConditionChange]:
 
 
 def _trained(old: VariantFacts, new: VariantFacts) -> Iterator[ConditionChange]:
-    before, after = ((variant.training if variant.training and variant.training.status == "ok" else None) for variant in (old, new))
+    before, after = ((variant.training if variant.training and variant.training.status == "ok" and own_gradients(variant) is not Gradients.WRONG else None)
+                     for variant in (old, new))
     yield from _either(f"forward and backward of {new.id}", before, after, Lack.TRAINING, new.id, (new.training.reason if new.training else None) or "")
     if before and after:
         yield from _either(f"kernels of forward and backward of {new.id}", before.kernels, after.kernels, Lack.TRAINING_KERNELS, new.id)

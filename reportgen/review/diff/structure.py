@@ -8,6 +8,8 @@ from dataclasses import replace
 from difflib import SequenceMatcher, unified_diff
 
 from ...analysis import ActivityFacts, VariantFacts
+from ...analysis.correctness import Gradients, masked_gradients, own_gradients
+from ...run import Training
 from .model import Status, StructureChange
 
 _COUNTS = {"kernels": "kernels", "memcpys": "memcpys", "memsets": "memsets", "op_count": "CPU ops", "transposes": "transposes"}
@@ -47,10 +49,16 @@ def _others(old: VariantFacts, new: VariantFacts) -> Iterator[StructureChange]:
     if old.masked_row and new.masked_row and old.masked_row.outcome != new.masked_row.outcome:
         yield StructureChange(old.id, "masked row", "a fully masked row gives", old.masked_row.outcome, new.masked_row.outcome)
     if old.training and new.training:
-        for field in ("status", "kernels"):
-            before, after = getattr(old.training, field), getattr(new.training, field)
+        for name, before, after in (("status", _trained(old, old.training), _trained(new, new.training)), ("kernels", old.training.kernels, new.training.kernels)):
             if before != after:
-                yield StructureChange(old.id, "training", f"training {field}", before, after)
+                yield StructureChange(old.id, "training", f"training {name}", before, after)
+    masked, again = masked_gradients(old), masked_gradients(new)
+    if masked is not again and old.own_mask and new.own_mask:
+        yield StructureChange(old.id, "training", "output and gradients under a mask of its own", masked.value, again.value)
+
+
+def _trained(variant: VariantFacts, training: Training) -> str:
+    return "wrong" if own_gradients(variant) is Gradients.WRONG else training.status
 
 
 def _activities(old: VariantFacts, new: VariantFacts) -> list[StructureChange]:
