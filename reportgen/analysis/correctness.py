@@ -11,6 +11,7 @@ from enum import Enum
 
 from ..probes import Needs
 from ..run import DEFAULT, Compared
+from ..run.workload import Workload
 from .model import RunFacts, VariantFacts
 from .pins import PINNED
 from .watch import ProbeFacts, Standing
@@ -75,6 +76,24 @@ def cures(facts: RunFacts) -> tuple[ProbeFacts, ...]:
     """Reports and traps that reproduce here with some choice, and whose probe has a cure: those that an unpinned call meets come first."""
     found = [one for one in (*reports(facts), *traps(facts)) if one.probe.cure is not None and one.standing in (Standing.DEFAULT, Standing.ELSEWHERE)]
     return tuple(sorted(found, key=lambda one: one.standing is Standing.ELSEWHERE))
+
+
+TILE = 128
+"""A length that is a multiple of it is one of every fused kernel's tile."""
+HUGE_BATCH = 65_535
+"""What a dimension of a launch grid may have at most: a batch beyond it is a huge one."""
+LARGE_HEAD_DIM = 256
+LARGE_TENSOR = 2**31
+
+
+def not_of(workload: Workload) -> frozenset[Needs]:
+    """What a call of the run's own shape has not."""
+    never = {Needs.UNEQUAL_LENGTHS, Needs.GROUPED, Needs.OTHER_HEAD_DIM}
+    elements = workload.batch * workload.heads * workload.sequence * max(workload.sequence, workload.head_dim)
+    ruled_out = {Needs.ONE_QUERY: workload.sequence > 1, Needs.ODD_LENGTH: workload.sequence % TILE == 0, Needs.ODD_HEAD_DIM: workload.head_dim % 8 == 0,
+                 Needs.LARGE_HEAD_DIM: workload.head_dim <= LARGE_HEAD_DIM, Needs.EXTREME_BATCH: 0 < workload.batch * workload.heads <= HUGE_BATCH,
+                 Needs.LARGE_TENSORS: elements < LARGE_TENSOR}
+    return frozenset(never | {need for need, out in ruled_out.items() if out})
 
 
 class Gradients(Enum):

@@ -11,6 +11,7 @@ from dataclasses import asdict
 from typing import Any
 
 from ..analysis import ActivityFacts, RunFacts, State, VariantFacts
+from ..analysis import correctness
 from ..analysis import traffic as traffic_room
 from ..analysis.correctness import masked_gradients, own_gradients
 from ..numbers import quantities
@@ -44,12 +45,27 @@ def to_json(facts: RunFacts, outcomes: Mapping[str, Outcome]) -> dict[str, Any]:
         "lost": [asdict(part) for part in facts.lost],
         "host_time": {"launches_wait": list(facts.launches_wait), "watched_by": None if facts.watched_by is None else list(facts.watched_by)},
         "caveats": list(caveats.all_said(facts)),
+        "correctness": _correctness(facts),
         "variants": {name: _variant(facts, variant) for name, variant in facts.variants.items()},
         "claims": {claim: {"verdict": outcome.verdict, "case": outcome.case, "headline": outcome.headline,
                            "because": list(outcome.because), "caveats": list(outcome.caveats), "advice": [piece.text for piece in outcome.pieces]}
                    for claim, outcome in outcomes.items()},
         "readings": {name: {"case": said.case, "sentence": said.headline, "because": list(said.because), "caveats": list(said.caveats)}
                      for name, said in answers(facts).items()},
+    }
+
+
+def _correctness(facts: RunFacts) -> dict[str, Any] | None:
+    """Every probe that this program knows with what came out, which calls are unsafe, what torch picks; `null` where nothing was tried."""
+    if not facts.watch.taken:
+        return None
+    return {
+        "unsafe_unpinned": [sorted(need.name for need in needs) for needs in correctness.unsafe_needs(facts)],
+        "probes": {one.probe.id: {"kind": one.probe.kind.name.lower(), "title": one.probe.title, "reports": [{"name": report.name, "url": report.url} for report in one.probe.reports],
+                                  "needs": sorted(need.name for need in one.probe.needs), "standing": one.standing.name.lower(), "avoid": one.probe.avoid,
+                                  "cure": {"words": one.probe.cure.words, "code": one.probe.cure.code, "healing": one.healing.name.lower()} if one.probe.cure else None,
+                                  **(asdict(one.run) if one.run else {"tried": None})} for one in facts.watch.probes},
+        "picks": [asdict(pick) for pick in facts.watch.picks],
     }
 
 
@@ -92,6 +108,7 @@ def _variant(facts: RunFacts, variant: VariantFacts) -> dict[str, Any]:
         "masked_row": asdict(variant.masked_row) if variant.masked_row else None,
         "training": _training(variant),
         "own_mask": _own_mask(variant),
+        "marks": [one.probe.id for one in correctness.marks(facts, variant.id)],
         **_counted(facts, variant),
         "activities": [_activity(activity) for activity in variant.activities],
     }

@@ -21,7 +21,7 @@ from ..run.layout import Layout
 from . import starting
 from .interruption import Stages
 
-GATE_NAMES = ("verdict", "structure", "slower")
+GATE_NAMES = ("probe", "verdict", "structure", "slower")
 _HELP = """Compares recorded runs: what a reviewer of regenerated pages must look at, in Markdown.
 
 BASE and HEAD are each a run (its folder or slot), a folder of runs, or a git ref. A ref stands for

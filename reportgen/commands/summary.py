@@ -12,7 +12,7 @@ from ..analysis.ranking import Standing, rank
 from ..numbers.statistics import Estimate
 from ..pages.glance import to_first, to_first_head
 from ..pages.readme import VERBS
-from ..questions import caveats, lead, sources
+from ..questions import caveats, lead, right_words, sources
 from ..questions.model import VERDICTS, Outcome
 from ..questions.needs import refusal
 from ..saying.units import MISSING, Seconds, plural
@@ -49,7 +49,7 @@ def summary(facts: RunFacts, outcomes: Mapping[str, Outcome], seconds: Mapping[s
 
 def _alarms(facts: RunFacts) -> str:
     """What makes the run suspect, before any number of it."""
-    lines = [_plain(lead.alarm(facts)), *(f"mind: {caveat}" for caveat in caveats.travelling(facts))]
+    lines = [_plain(lead.alarm(facts)), _plain(right_words.unsafe(facts)), *(f"mind: {caveat}" for caveat in caveats.travelling(facts))]
     return "\n".join(line for text in lines if text for line in _wrapped(text, ""))
 
 
@@ -57,7 +57,7 @@ def _headline(facts: RunFacts, coloured: bool) -> str:
     """Who is fastest, by how much, and what to mind: the last lines, which stay in sight."""
     minds = caveats.travelling(facts)
     more = (f"mind: {len(minds) - MINDS} more at the top of this summary",) if len(minds) > MINDS else ()
-    texts = [(RED, _plain(lead.alarm(facts))), (GREEN if rank(facts).standing is Standing.ONE else BOLD, _plain(lead.winner(facts))),
+    texts = [(RED, _plain(lead.alarm(facts))), (RED, _plain(right_words.unsafe(facts))), (GREEN if rank(facts).standing is Standing.ONE else BOLD, _plain(lead.winner(facts))),
              *((YELLOW, text) for text in (*(f"mind: {caveat}" for caveat in minds[:MINDS]), *more))]
     lines = [(colour, line) for colour, text in texts if text for line in _wrapped(text, "")]
     return "\n".join(f"\x1b[{colour}m{line}\x1b[0m" if coloured else line for colour, line in lines)
@@ -79,6 +79,7 @@ def _environment(facts: RunFacts) -> str:
 
 def _table(facts: RunFacts) -> str:
     lines = _numbers(facts)
+    lines += [line for note in right_words.mark_notes(facts, facts.variants) for line in _wrapped(_plain(note), "")]
     causes: dict[tuple[str, str], list[str]] = {}
     for variant in facts.variants.values():
         if not variant.ok:
@@ -93,7 +94,7 @@ def _numbers(facts: RunFacts) -> list[str]:
     ranking = rank(facts)
     right = [facts.variants[name] for name in (*ranking.order, *(name for name in facts.variants if name not in ranking.order)) if facts.variants[name].ok]
     ratio = (to_first_head(ranking), [str(found) if (found := to_first(ranking, variant)) is not None else MISSING for variant in right])
-    columns: list[tuple[str, list[str], Callable[[str, int], str]]] = [("variant", [variant.id for variant in right], str.ljust)]
+    columns: list[tuple[str, list[str], Callable[[str, int], str]]] = [("variant", [f"{variant.id}{right_words.mark(facts, variant.id)}" for variant in right], str.ljust)]
     for quantity in HEADS:
         columns.append((HEADS[quantity], [_time(variant.time(quantity)) for variant in right], str.rjust))
         columns += [(*ratio, str.rjust)] if quantity == ranking.quantity.name else []

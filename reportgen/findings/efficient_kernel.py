@@ -7,13 +7,14 @@ from ..analysis.kernels import element_type, main_kernel, tensor_cores
 from ..analysis.ranking import faster
 from ..questions import needs
 from ..questions.kernel_tables import activity_table, kernel_args, kernel_count, parts_table
-from ..questions.model import Advice, Because, Case, Chart, Decision, Evidence, Finding, claim, decide, not_measurable
+from ..questions.model import Advice, Because, Case, Chart, Decision, Evidence, Finding, Leads, claim, decide, not_measurable
 from ..questions.shared import OTHER_SHAPE, matrix_unit
+from ..run import DEFAULT
 from ..saying.units import plural
 from .pinning import OBEYED
 
 _ADVICE = (Advice("Keep `scaled_dot_product_attention` as the one call, and let it fall back to this backend where flash cannot run; "
-                  "hold q, k and v in a 16-bit type, because the kernel computes in the type that it is given.", needs="faster_than_math", when=(OBEYED,)),)
+                  "hold q, k and v in a 16-bit type, because the kernel computes in the type that it is given.", needs="faster_than_math", when=(OBEYED,), leads=Leads(DEFAULT)),)
 """Where it is faster than what comes after it in the dispatcher's list."""
 EIGHT = 8
 """The head dimension is to be a multiple of it, or no Tensor Core kernel can read a row."""

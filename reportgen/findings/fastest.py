@@ -12,10 +12,12 @@ from ..analysis.pins import PINNED
 from ..analysis.ranking import Default, DefaultIs, Ranking, Standing, deciding, default, rank
 from ..hardware.kernel_names import Implementation
 from ..numbers.statistics import MINIMUM_EFFECT, PROCESSES
-from ..questions.model import Advice, Because, Case, Decision, Finding, claim, decide, not_measurable
+from ..questions.model import Advice, Because, Case, Decision, Finding, Leads, claim, decide, not_measurable
 from ..questions.needs import compared, ran, timed, unmet
 from ..questions.ranked import disagreement, rivals_said, states_said, times_said, titles_said, wrong_said
+from ..questions.right_words import PLAIN, marked
 from ..questions.shared import OTHER_SHAPE, other_workload, software
+from ..run import DEFAULT
 from ..saying.markup import code
 from ..saying.units import Count, Flop, Ratio, Seconds, extent, listed, plural, significant, verb
 from .fastest_evidence import evidence
@@ -23,6 +25,7 @@ from .pinning import OBEYED, PIN_CASES, pin_rule
 
 FLASH = "sdpa_flash"
 _CAVEATS = (
+    Because("not_everywhere", "{not_everywhere}"),
     Because("wrong", "Not ranked, because the result is wrong: {wrong}."),
     Because("absent", "Not in the race: {absent}."),
     Because("slower_rivals", "Not timed like the others, and slower by what their traces add up to: {slower_rivals}."),
@@ -35,17 +38,18 @@ _SHARED = Advice("Time your own shapes before you pin one: the order of backends
 _UNPINNED = "without a mask of one's own and without gradients"
 _OBEYED = (OBEYED,)
 _ADVICE = (
-    Advice(f"Leave `scaled_dot_product_attention` unpinned for this shape: {_UNPINNED}, torch picks {{winner}} by itself ({{software}}).", needs="by_default", when=_OBEYED),
+    Advice(f"Leave `scaled_dot_product_attention` unpinned for this shape: {_UNPINNED}, torch picks {{winner}} by itself ({{software}}).", needs="by_default", when=_OBEYED,
+           leads=Leads(DEFAULT, PLAIN, this_shape=True)),
     Advice("Pin the winner for this shape (`sdpa_kernel({winner_pin})`) and check that its accuracy suits you: unpinned, torch picks {instead_of} "
-           "({software}, without a mask of one's own and without gradients).", needs="instead_of", when=_OBEYED),
+           "({software}, without a mask of one's own and without gradients).", needs="instead_of", when=_OBEYED, leads=Leads("winner_backend", this_shape=True)),
     Advice("Pin one of those that lead for this shape ({leading_pins}): unpinned, torch picks {instead_of_leaders} "
-           "({software}, without a mask of one's own and without gradients).", needs="instead_of_leaders", when=_OBEYED),
+           "({software}, without a mask of one's own and without gradients).", needs="instead_of_leaders", when=_OBEYED, leads=Leads("leading_backends", this_shape=True)),
     Advice("Pin the winner for this shape (`sdpa_kernel({winner_pin})`), unless your trace shows that an unpinned call gets it anyway: this run did not try.",
-           needs="unprobed", when=_OBEYED),
+           needs="unprobed", when=_OBEYED, leads=Leads("winner_backend", this_shape=True)),
     Advice("No pin reaches the winner: {winner} is written in torch operations. Call it in place of `scaled_dot_product_attention` for this shape, "
            "if you can pay for the memory that it needs.", needs="unpinnable"),
     Advice("At a shape not seen before, the first call of {winner} takes {new_shape} longer than that of {runner_up}. If each call there saves what one saves at this run's shape "
-           "({saved} of {quantity}), it takes {earned_after} of them to earn this back, so with many shapes {many_shapes}.", needs="earned_after"),
+           "({saved} of {quantity}), it takes {earned_after} of them to earn this back, so with many shapes {many_shapes}.", needs="earned_after", leads=Leads("runner_up_backend")),
     _SHARED,
 )
 
@@ -89,7 +93,7 @@ def fastest_rule(facts: RunFacts) -> Decision:
     words = "wall time on the CPU" if facts.device.kind == "cpu" else quantity.label
     own = facts.variants[FLASH].times[quantity.name]
     args = {"quantity": words, "flash_time": Seconds(own.median), "software": software(facts, "torch", "cudnn"), "first": facts.variants[ranking.order[0]].title,
-            "ties": times_said(facts, ranking, place.ties), "open": rivals_said(facts, ranking, ranking.open), "other_workload": other_workload(facts), **_company(facts, ranking)}
+            "ties": times_said(facts, ranking, place.ties), "open": rivals_said(facts, ranking, ranking.open), "other_workload": other_workload(facts), "not_everywhere": marked(facts, ranking.leaders).strip(), **_company(facts, ranking)}
     if place.faster:
         winner = next(name for name in ranking.order if name in place.faster)
         return decide("other-wins", **args, **_winner(facts, ranking, winner, place.faster), **_what_to_pin(facts, ranking, winner))
@@ -150,7 +154,7 @@ def _what_to_pin(facts: RunFacts, ranking: Ranking, winner: str) -> dict[str, ob
     chosen, pin, alone = default(facts, ranking), _pin(winner), ranking.winner == winner
     slower = _slower_default(chosen)
     pins = [f"`{one}`" for one in map(_pin, ranking.leaders) if one]
-    return {"winner": facts.variants[winner].title, "winner_pin": pin, "front_ties": titles_said(facts, ranking.place(winner).ties),
+    return {"winner": facts.variants[winner].title, "winner_pin": pin, "winner_backend": _backend(winner), "leading_backends": tuple(name for name in map(_backend, ranking.leaders) if name), "front_ties": titles_said(facts, ranking.place(winner).ties),
             "by_default": alone and chosen.variant == winner, "unpinnable": alone and pin is None, "instead_of": slower if alone and pin else None,
             "unprobed": alone and pin is not None and chosen.standing is DefaultIs.UNKNOWN,
             "leading_pins": listed(pins, "or"), "instead_of_leaders": slower if ranking.standing is Standing.TIE and pins else None,
@@ -165,6 +169,10 @@ def _slower_default(chosen: Default) -> str | None:
 def _pin(variant: str) -> str | None:
     """What holds an unpinned call to the variant's backend; `None` where no pin reaches it."""
     return PINNED[variant].pin if variant in PINNED else None
+
+
+def _backend(variant: str) -> str | None:
+    return variant.removeprefix("sdpa_") if variant in PINNED else None
 
 
 FEW_CALLS = 10
@@ -191,7 +199,7 @@ def _earned_back(facts: RunFacts, ranking: Ranking, winner: str) -> dict[str, ob
     pin, few = _pin(runner_up), "round the lengths up to a few"
     low, high = (significant(number, 2) for number in (min(calls), max(calls)))
     return {"earned_after": low if low == high else f"{low} to {high}", "new_shape": extent(min(extra), max(extra)), "saved": Seconds(median(_samples(second, ranking)) - median(_samples(first, ranking))), "runner_up": second.title,
-            "many_shapes": f"pin {second.title} (`{pin}`) or {few}" if pin else few}
+            "runner_up_backend": _backend(runner_up), "many_shapes": f"pin {second.title} (`{pin}`) or {few}" if pin else few}
 
 
 def _faster_in_a_loop(facts: RunFacts, ranking: Ranking, winner: str, runner_up: str) -> bool:

@@ -9,6 +9,7 @@ from ..questions.bar_charts import time_bars
 from ..questions.model import Chart, Evidence
 from ..questions.needs import refusal
 from ..questions.ranked import interval, timers_used
+from ..questions.right_words import mark, mark_notes
 from ..saying.tables import Code, Table, columns
 from ..saying.units import Ratio, Seconds
 
@@ -39,8 +40,8 @@ def _times_table(facts: RunFacts) -> tuple[Table, ...]:
     beside = published.same_workload(facts)
     heads = ["Variant", "#GPU time, hot", "#GPU time, cold", "#Wall time", f"#÷ {'fastest' if ranking.winner else 'the smallest'} ({words})",
              *(["#The article's GPU time"] if beside else []), "Why it is not ranked"]
-    rows = tuple(_row(variant, ranking, beside) for variant in facts.six)
-    return (Table(columns(*heads), rows, caption="Time of one forward: the median of the processes, with the smallest and the largest where they read otherwise.", notes=_notes(facts, beside)),)
+    rows = tuple(_row(variant, ranking, beside, mark(facts, variant.id)) for variant in facts.six)
+    return (Table(columns(*heads), rows, caption="Time of one forward: the median of the processes, with the smallest and the largest where they read otherwise.", notes=(*_notes(facts, beside), *mark_notes(facts, ranking.order))),)
 
 
 def _notes(facts: RunFacts, beside: bool) -> tuple[str, ...]:
@@ -53,10 +54,10 @@ def _notes(facts: RunFacts, beside: bool) -> tuple[str, ...]:
     return ("; ".join(said) + ".",) if said else ()
 
 
-def _row(variant: VariantFacts, ranking: Ranking, beside: bool) -> tuple[object, ...]:
+def _row(variant: VariantFacts, ranking: Ranking, beside: bool, marked: str) -> tuple[object, ...]:
     ratio = ranking.ratio(variant.id, ranking.order[0]) if variant.id in ranking.order and _comparable(ranking, variant.id) else None
     article = published.of(variant.id, "gpu_time")
-    return (variant.title, interval(variant.gpu_time), interval(variant.gpu_time_cold), interval(variant.wall_time), None if ratio is None else Ratio(ratio),
+    return (f"{variant.title}{marked}", interval(variant.gpu_time), interval(variant.gpu_time_cold), interval(variant.wall_time), None if ratio is None else Ratio(ratio),
             *([None if article is None else Seconds(article)] if beside else []), _why(variant, ranking))
 
 

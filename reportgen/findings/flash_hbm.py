@@ -12,8 +12,10 @@ from ..hardware.kernel_names import Implementation
 from ..questions import needs
 from ..questions.kernel_tables import kernel_args
 from ..questions.limit_words import BEYOND_CACHE, WORDS, largest_share, percent
-from ..questions.model import Advice, Because, Case, Decision, Finding, Relies, claim, decide, not_measurable
+from ..questions.model import Advice, Because, Case, Decision, Finding, Leads, Relies, claim, decide, not_measurable
+from ..questions.right_words import CAUSAL
 from ..questions.shared import OTHER_SHAPE, other_workload, software
+from ..run import DEFAULT
 from ..saying.units import Bytes, Count, Percent, Seconds, listed, verb
 from .counted_bytes import COUNTED, ON_THE_LINE, counted_args
 from .flash_hbm_evidence import evidence
@@ -26,8 +28,8 @@ FLASH_CASES: dict[str, Case] = {
         "holds",
         "With {software}, SDPA flash is one kernel per forward{beside}: {kernel}, torch's build of FlashAttention-2.",
         caveats=(OTHER_SHAPE,),
-        advice=(Advice("Call `scaled_dot_product_attention` without an explicit mask (`is_causal=True` instead): an `attn_mask` rules this "
-                "kernel out.", needs="no_mask", when=(OBEYED,)),),
+        advice=(Advice("Call `scaled_dot_product_attention` without an explicit mask (`is_causal=True` instead, where there are as many queries as keys): an `attn_mask` rules this "
+                "kernel out.", needs="no_mask", when=(OBEYED,), leads=Leads(DEFAULT, CAUSAL)),),
     ),
     "other-count": Case(
         "differs",
@@ -74,9 +76,9 @@ _CAVEATS = (
     Because("math_near", "The line at {line} is a convention, and in SDPA math {math_near} within {near} points of it: depending on their side, {math_between} of its GPU time is HBM-bound."),
     *ON_THE_LINE)
 _SCORES_ADVICE = (Advice("Use a fused backend wherever you can: the time that it saves is time in which the score matrix travels, so it grows "
-                         "with the square of the sequence length.", needs="fused"),)
+                         "with the square of the sequence length.", needs="fused", leads=Leads("fused")),)
 _NEITHER_ADVICE = (Advice("Do not estimate this code from bandwidth alone: the table shows which activities reach no limit, and their bytes do "
-                          "not explain their time.", "A fused backend removes these passes whatever limits them.", needs="no_limit", more_needs="fused"),)
+                          "not explain their time.", "A fused backend removes these passes whatever limits them.", needs="no_limit", more_needs="fused", more_leads=Leads("fused")),)
 """fused: a backend that is right, faster than both and whose scores take no memory."""
 
 HBM_CASES: dict[str, Case] = {

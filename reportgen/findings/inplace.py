@@ -6,7 +6,7 @@ from ..analysis import RunFacts
 from ..analysis.masking import mask_ops
 from ..analysis.ranking import faster
 from ..questions import needs
-from ..questions.model import Advice, Because, Case, Decision, Relies, decide, not_measurable
+from ..questions.model import Advice, Because, Case, Decision, Leads, Relies, decide, not_measurable
 from ..questions.shared import OTHER_SHAPE, other_workload, software
 from ..saying.units import Bytes, Count, Percent, Seconds, listed, plural
 
@@ -17,8 +17,8 @@ _WRITE = "Where no gradient is needed (`torch.inference_mode()`, `torch.no_grad(
 _FURTHER = "A fused SDPA backend goes further: it has no masking step at all."
 FASTER = Relies("memcpy-inplace-removes", ("removed-and-faster",))
 _LEVEL = Relies("memcpy-inplace-removes", ("removed-but-tie",))
-SAVES_TIME = Advice(_WRITE, _FURTHER, when=(FASTER,), more_needs="fused_faster")
-SAVES_MEMORY = Advice(_WRITE, _FURTHER, when=(_LEVEL, Relies("inplace-memory", ("smaller",))), more_needs="fused_faster")
+SAVES_TIME = Advice(_WRITE, _FURTHER, when=(FASTER,), more_needs="fused_faster", more_leads=Leads("fused"))
+SAVES_MEMORY = Advice(_WRITE, _FURTHER, when=(_LEVEL, Relies("inplace-memory", ("smaller",))), more_needs="fused_faster", more_leads=Leads("fused"))
 IN_PLACE = (SAVES_TIME, SAVES_MEMORY)
 """Where in place saves time, or saves memory and costs no time."""
 

@@ -11,14 +11,15 @@ from ..analysis.patterns.rebuilt_mask import STEPS, Step
 from ..analysis.ranking import faster
 from ..analysis.softmax import SAFE_OP
 from ..questions import needs
-from ..questions.model import Advice, Because, Case, Chart, Decision, Evidence, Finding, claim, decide, not_measurable
+from ..questions.model import Advice, Because, Case, Chart, Decision, Evidence, Finding, Leads, claim, decide, not_measurable
+from ..questions.right_words import CAUSAL
 from ..questions.shared import OTHER_SHAPE, other_workload, software
 from ..questions.steps import total
 from ..saying.tables import Code, Table, columns
 from ..saying.units import Bytes, Count, Percent, Seconds, listed, plural
 
-_ADVICE = (Advice("Use `is_causal=True` with a fused backend, which compares indices inside the kernel and builds no mask at all.",
-    "Only if you are bound to math, build the mask once, keep it as a buffer of your module, and hand it over{rules_out}.", needs="fused_faster"),)
+_ADVICE = (Advice("Where there are as many queries as keys, use `is_causal=True` with a fused backend, which compares indices inside the kernel and builds no mask at all.",
+    "Only if you are bound to math, build the mask once, keep it as a buffer of your module, and hand it over{rules_out}.", needs="fused_faster", leads=Leads("fused", CAUSAL)),)
 """Where a fused backend is faster than math here."""
 _APPLY = (Because("cheap", "Building is not the expensive part: adding the mask to the scores (`aten::add_`) passes once over the whole score matrix and takes {apply_time}."),
           Because("dear", "Adding the mask to the scores (`aten::add_`) passes once over the whole score matrix and takes {apply_time}."))

@@ -9,7 +9,7 @@ from ..analysis.ranking import faster
 from ..analysis.traffic import activity_traffic, forward_traffic
 from ..analysis.upcast import casts, input_casts
 from ..questions import needs
-from ..questions.model import Advice, Because, Case, Chart, Decision, Evidence, Finding, claim, decide, not_measurable
+from ..questions.model import Advice, Because, Case, Chart, Decision, Evidence, Finding, Leads, claim, decide, not_measurable
 from ..questions.shared import OTHER_SHAPE, matrix_unit, other_workload, software
 from ..questions.steps import share, total
 from ..saying.markup import code
@@ -20,7 +20,7 @@ PAIR = ("naive_inplace", "sdpa_math")
 
 _NAMES = ("sgemm", "simt", "ffma")
 _ADVICE = (Advice("Look for `sgemm`, `simt` or `ffma` in the matmul's kernel name: that is FP32 arithmetic outside the Tensor Cores.",
-                  "In your own code, keep q, k and v in 16 bits; in SDPA, use a fused backend.", needs="named", more_needs="fused_faster"),)
+                  "In your own code, keep q, k and v in 16 bits; in SDPA, use a fused backend.", needs="named", more_needs="fused_faster", more_leads=Leads("fused")),)
 """Where math's matmuls carry such a name, and are FP32 ones; the rest where a fused backend is faster here."""
 _TF32 = (Advice("Record the TF32 setting with every math timing: it decides which unit the matmuls use.", needs="by_tf32"),)
 _WHY = (

@@ -10,7 +10,7 @@ from ..numbers.statistics import magnitude
 from ..questions import needs
 from ..questions.bar_charts import time_bars
 from ..questions.kernel_tables import beside
-from ..questions.model import Advice, Because, Case, Decision, Evidence, Finding, claim, decide
+from ..questions.model import Advice, Because, Case, Decision, Evidence, Finding, Leads, claim, decide
 from ..questions.needs import compared, unmet
 from ..questions.ranked import UNSTEADY, disagreement, interval, over_processes, timers_used, whiskers
 from ..questions.shared import OTHER_SHAPE, other_workload, software
@@ -23,7 +23,7 @@ PUBLISHED_RATIO = f"{published.load()['math_slowdown']}×"
 """As the article prints it: a digit more would be one that nobody measured."""
 
 _FALLBACK = (Advice("If `aten::_scaled_dot_product_attention_math` stands in your trace, pin a fused backend with `sdpa_kernel(...)` once: "
-    "torch then says why it refuses (a mask, a dtype, a head dimension), and that is what to change.", needs="fused_faster"),)
+    "torch then says why it refuses (a mask, a dtype, a head dimension), and that is what to change.", needs="fused_faster", leads=Leads("fused")),)
 """Where a fused backend runs here, gives a right result and is faster than math."""
 
 _TF32 = Because("tf32", "FP32 matmuls may use TF32 in this run (`float32_matmul_precision` is `{tf32}`), which torch does not allow by default; the article's ran in FP32 on CUDA cores.")

@@ -7,10 +7,11 @@ from variants.backends import title
 from ..analysis import RunFacts, VariantFacts
 from ..analysis.pins import PINNED, own_op, seen_ops
 from ..questions import needs
-from ..questions.model import Advice, Because, Case, Decision, Relies, decide, not_measurable
+from ..questions.model import Advice, Because, Case, Decision, Leads, Relies, decide, not_measurable
 from ..questions.needs import refusal
 from ..questions.ranked import states_said
 from ..questions.shared import OTHER_SHAPE, other_workload, software
+from ..run import DEFAULT
 from ..saying.units import listed, plural, verb
 
 _DEFAULT = Because("default", "Unpinned, this torch picks {default} for this shape without a mask of one's own and without gradients ({software}): {default_op} is what it dispatches.")
@@ -24,7 +25,7 @@ PIN_CASES: dict[str, Case] = {
         "All four backends answer to their pins, with {software}: each one's own op appears in its trace.",
         because=(_DEFAULT,), caveats=(OTHER_SHAPE,),
         advice=(Advice("Pin a backend in a benchmark or a test, so that a silent fallback becomes an error; leave it open in production "
-                "unless you have timed your shapes."),)),
+                "unless you have timed your shapes.", leads=Leads(DEFAULT)),)),
     "other-op": Case(
         "differs",
         "A pin did not decide which backend ran, with {software}: {wrong}.",

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..analysis import SIX, RunFacts, State, VariantFacts, published
 from ..analysis.ranking import rank
+from ..questions import right_words
 from ..run.workload import ARTICLE
 from ..saying.tables import Link, Table, columns
 from ..saying.units import Ratio, text
@@ -34,10 +35,11 @@ def _columns(site: Site, unit: str = "") -> tuple[Any, ...]:
     return columns("Device", "Workload", *(f"#{site.featured.variants[name].title}{unit}" for name in names(site)))
 
 
-def _rows(site: Site, cell: Callable[[RunFacts, VariantFacts], Any]) -> list[tuple[object, ...]]:
-    """A row per device. A variant without results shows why in a word: unavailable, failed, recorded before."""
+def _rows(site: Site, cell: Callable[[RunFacts, VariantFacts], Any], ranked: bool = False) -> list[tuple[object, ...]]:
+    """A row per device. A variant without results shows why in a word: unavailable, failed, recorded before. ranked: the table ranks, so it shows who is not right everywhere."""
     def shown(facts: RunFacts, variant: VariantFacts) -> Any:
-        return cell(facts, variant) if variant.ok else variant.state.value
+        found = cell(facts, variant) if variant.ok else variant.state.value
+        return found if found is None or not ranked else f"{text(found)}{right_words.mark(facts, variant.id)}"
 
     return [(Link(device_name(facts), f"runs/{facts.slot}/index.md"), facts.workload.name, *(shown(facts, facts.variants[name]) for name in names(site)))
             for facts in site.runs]
@@ -56,7 +58,7 @@ def recorded_before(site: Site) -> bool:
 def times(site: Site, quantity: str, article: str | None) -> Table:
     """A quantity in µs, a row per device; the article's row first where it gives any."""
     rows = [_article(site, lambda name: us(published.of(name, article)))] if article else []
-    rows += _rows(site, lambda _, variant: us(variant.time(quantity)))
+    rows += _rows(site, lambda _, variant: us(variant.time(quantity)), ranked=True)
     return Table(_columns(site, " (µs)"), tuple(rows))
 
 
@@ -71,7 +73,8 @@ def ratios(site: Site) -> Table:
     def cell(facts: RunFacts, variant: VariantFacts) -> Any:
         return to_first(rank(facts), variant)
 
-    return Table(_columns(site), (_article(site, article), *_rows(site, cell)))
+    notes = tuple(f"{device_name(facts)}: {note}" for facts in site.runs for note in right_words.mark_notes(facts, facts.variants))
+    return Table(_columns(site), (_article(site, article), *_rows(site, cell, ranked=True)), notes=notes)
 
 
 def counts(site: Site) -> Table:

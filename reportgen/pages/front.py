@@ -6,7 +6,7 @@ from ..analysis import RunFacts, State, VariantFacts
 from ..analysis.kernels import main_kernel
 from ..findings.safe_softmax import about_the_mask
 from ..numbers import power
-from ..questions import caveats
+from ..questions import caveats, right_words
 from ..questions import lead as first
 from ..questions.model import Source
 from ..review.diff import example
@@ -30,7 +30,7 @@ def index(site: Site) -> str:
     picture = pictures.overview(facts)
     sentences = [text for text in (first.wall(facts), first.cpu_cost(facts), first.first_call(facts), first.default_backend(facts)) if text]
     return page("index.md.j2", INDEX, site=site, device=device_said(facts), folder=f"runs/{facts.slot}/index.md", introduction=lead.introduction(facts),
-                alarm=first.alarm(facts), caveats=caveats.travelling(facts), winner=first.winner(facts), glance=glance.table(facts), sentences=sentences, advice=lead.advice(site, facts), overview=site.chart(facts, picture, INDEX) if picture else "",
+                alarm=first.alarm(facts), unsafe=right_words.unsafe(facts), caveats=caveats.travelling(facts), winner=first.winner(facts), glance=glance.table(facts), sentences=sentences, advice=lead.advice(site, facts), overview=site.chart(facts, picture, INDEX) if picture else "",
                 kernel_counts=summaries.kernel_counts(facts), counts_missing=summaries.counts_missing(facts), slowdown=summaries.slowdown(facts), cpu_bill=summaries.cpu_bill(facts),
                 occupancy=summaries.occupancy_steps(facts), occupancy_missing=summaries.occupancy_missing(facts), board=board.board(site, facts, INDEX),
                 tally=board.tally(site, facts), article=board.tally(site, facts, Source.ARTICLE), devices=board.devices(site))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..analysis import RunFacts, VariantFacts
 from ..analysis.ranking import Ranking, Standing, drawn, rank
 from ..numbers.quantities import heading
+from ..questions import right_words
 from ..saying.tables import Table, columns
 from ..saying.units import Ratio, listed, plural
 from .cells import error, us
@@ -20,7 +21,8 @@ def table(facts: RunFacts) -> Table:
     titles = columns("Variant", f"#{heading(row.label)} (µs)", f"#{to_first_head(ranking)}", "#Host time of a call (µs)", "#Kernels", "#Relative error")
     single = [v.title for v in facts.variants.values() if v.ok and (time := v.time(row.name)) and len(time.samples) == 1 and ranking.processes > 1]
     notes = (f"{listed(single)}: one process only, and in no verdict. The others: medians over {plural(ranking.processes, 'fresh process', 'fresh processes')}.",) if single else ()
-    return without_empty(Table(titles, tuple(_row(variant, row.name, ranking) for variant in facts.variants.values()), notes=notes))
+    notes = (*notes, *right_words.mark_notes(facts, facts.variants))
+    return without_empty(Table(titles, tuple(_row(variant, row.name, ranking, right_words.mark(facts, variant.id)) for variant in facts.variants.values()), notes=notes))
 
 
 def to_first_head(ranking: Ranking) -> str:
@@ -36,7 +38,7 @@ def to_first(ranking: Ranking, variant: VariantFacts) -> Ratio | None:
     return None if ratio is None else Ratio(ratio)
 
 
-def _row(variant: VariantFacts, quantity: str, ranking: Ranking) -> tuple[object, ...]:
+def _row(variant: VariantFacts, quantity: str, ranking: Ranking, mark: str) -> tuple[object, ...]:
     if not variant.ok:
         return (variant_link(variant), variant.state.value, None, None, None, error(variant.relative_error))
-    return (variant_link(variant), us(variant.time(quantity)), to_first(ranking, variant), us(variant.host_time), variant.kernels, error(variant.relative_error))
+    return (variant_link(variant, mark), us(variant.time(quantity)), to_first(ranking, variant), us(variant.host_time), variant.kernels, error(variant.relative_error))

@@ -10,7 +10,7 @@ from ..analysis import RunFacts, State, VariantFacts
 from ..analysis.ranking import Ranking, rank
 from ..errors import ReportError
 from ..numbers.statistics import Estimate
-from ..questions import caveats, lead, sources
+from ..questions import caveats, lead, right_words, sources
 from ..questions.model import VERDICTS, Outcome
 from ..questions.needs import share
 from ..saying.markup import alt, emphasised, label, sentence
@@ -74,14 +74,15 @@ def section(facts: RunFacts, outcomes: Mapping[str, Outcome]) -> str:
              f"{sources.counted(outcomes.values())}: {verdicts}. [Its page](docs/runs/{facts.slot}/index.md).")
     ranking = rank(facts)
     heads = columns("Variant", "#Kernels", "#Other GPU activities", "#GPU time (µs)", f"#{to_first_head(ranking)}", "#Wall time (µs)", "#Host time (µs)")
+    rows = tuple(_row(v, ranking, right_words.mark(facts, v.id)) for v in facts.six)
     picture = pictures.overview(facts)
     image = f"![{alt(picture.alt)}](docs/runs/{facts.slot}/charts/{picture.name}.svg)\n\n" if picture else ""
-    first = "\n\n".join([*map(emphasised, filter(None, [lead.alarm(facts)])), *(f"> {sentence(caveat)}" for caveat in caveats.travelling(facts))])
-    return f"{intro}\n\n{first}{chr(10) * 2 if first else ''}{image}{markdown(Table(heads, tuple(_row(v, ranking) for v in facts.six)))}"
+    first = "\n\n".join([*map(emphasised, filter(None, [lead.alarm(facts), right_words.unsafe(facts)])), *(f"> {sentence(caveat)}" for caveat in caveats.travelling(facts))])
+    return f"{intro}\n\n{first}{chr(10) * 2 if first else ''}{image}{markdown(Table(heads, rows, notes=right_words.mark_notes(facts, ranking.order)))}"
 
 
-def _row(variant: VariantFacts, ranking: Ranking) -> tuple[object, ...]:
-    link = Link(variant.title, f"docs/variants/{variant.id}.md")
+def _row(variant: VariantFacts, ranking: Ranking, mark: str) -> tuple[object, ...]:
+    link = Link(f"{variant.title}{mark}", f"docs/variants/{variant.id}.md")
     if not variant.ok:
         wrong = variant.state is State.WRONG and variant.relative_error is not None
         return (link, f"{variant.state.value} (relative error {share(variant.relative_error or 0.0)})" if wrong else variant.state.value, *[None] * 5)

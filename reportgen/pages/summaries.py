@@ -24,8 +24,8 @@ PAIR = ("naive_inplace", "sdpa_math")
 SHOWN_OCCUPANCY = ("sdpa_flash", "sdpa_cudnn")
 
 
-def variant_link(variant: VariantFacts) -> Link:
-    return Link(variant.title, f"variants/{variant.id}.md")
+def variant_link(variant: VariantFacts, mark: str = "") -> Link:
+    return Link(f"{variant.title}{mark}", f"variants/{variant.id}.md")
 
 
 def kernel_counts(facts: RunFacts) -> Table:

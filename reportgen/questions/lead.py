@@ -9,11 +9,15 @@ from itertools import combinations
 
 from ..analysis import FUSED, RunFacts, State, VariantFacts
 from ..analysis.first_calls import elsewhere
+from ..analysis.correctness import wrong
 from ..analysis.pins import PINNED
 from ..analysis.ranking import DefaultIs, Ranking, Standing, default, rank
 from ..numbers.statistics import PROCESSES
+from ..run import DEFAULT
 from ..saying.units import Count, Ratio, Seconds, extent, listed, plural
+from .model import Leads
 from .ranked import rivals_said, titles_said, wrong_said
+from .right_words import CAUSAL, PLAIN, marked, unless
 
 DEAR_FIRST_CALL = 20
 """A first call is worth a sentence from this multiple of the steady state on, in every process."""
@@ -34,6 +38,7 @@ def winner(facts: RunFacts) -> str:
     ranking = rank(facts)
     said = _SAID[ranking.standing](facts, ranking)
     wrong = ranking.out.get(State.WRONG, ())
+    said += marked(facts, ranking.leaders)
     return said + (f" Not ranked, because the result is wrong: {listed([wrong_said(facts.variants[name]) for name in wrong])}." if wrong else "")
 
 
@@ -167,13 +172,22 @@ def default_backend(facts: RunFacts) -> str:
     title = facts.variants[chosen.variant].title
     picks = f"Unpinned, PyTorch picks {title}"
     if chosen.standing in (DefaultIs.WINNER, DefaultIs.LEVEL):
-        return f"{picks} for this shape, so there is nothing to pin for speed." if ranking.standing is not Standing.ALONE else f"{picks} here."
+        return _nothing_to_pin(facts, picks) if ranking.standing is not Standing.ALONE else f"{picks} here."
     if chosen.standing is DefaultIs.UNRANKED:
         return f"{picks} here, and this run has no {ranking.quantity.label} of it to compare."
     best = ranking.order[0]
     if chosen.standing is DefaultIs.SLOWER and best in PINNED:
-        return f"{picks} here. Pin {facts.variants[best].title} to get the fastest." if ranking.winner == best else f"{picks} here; {titles_said(facts, ranking.leaders)} are faster."
+        limits = unless(facts, Leads("pinned", this_shape=True), {"pinned": best.removeprefix("sdpa_")})
+        return f"{picks} here. Pin {facts.variants[best].title} to get the fastest. {limits}".strip() if ranking.winner == best else f"{picks} here; {titles_said(facts, ranking.leaders)} are faster."
     return f"{picks} here."
+
+
+def _nothing_to_pin(facts: RunFacts, picks: str) -> str:
+    """Said with the conditions under which the unpinned call is right, where it is not right for every call on this device."""
+    if not wrong(facts):
+        return f"{picks} for this shape, so there is nothing to pin for speed."
+    limits = unless(facts, Leads(DEFAULT, PLAIN, this_shape=True), {})
+    return f"{picks} for this shape; without a mask of one's own and without gradients there is nothing to pin for speed. {limits}".strip()
 
 
 def picks_the_fastest(facts: RunFacts) -> bool:
@@ -191,5 +205,5 @@ def by_hand(facts: RunFacts) -> str:
     if in_a_loop is not None and in_a_loop.winner != "first":  # where the CPU sets the pace nothing is gained
         return ""
     ratio = ranking.ratio("naive", chosen.variant)
-    return (f"Where attention is written by hand, call `F.scaled_dot_product_attention(q, k, v, is_causal=True)`: left alone it runs {facts.variants[chosen.variant].title} here, "
-            f"and naive attention takes {Ratio(ratio or 1.0)} its {ranking.quantity.label}.")
+    return (f"Where attention is written by hand and there are as many queries as keys, call `F.scaled_dot_product_attention(q, k, v, is_causal=True)`: left alone it runs {facts.variants[chosen.variant].title} here, "
+            f"and naive attention takes {Ratio(ratio or 1.0)} its {ranking.quantity.label}. {unless(facts, Leads(DEFAULT, CAUSAL), {})}").strip()

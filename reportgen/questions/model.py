@@ -48,10 +48,12 @@ class Leads:
 
     to: `default` (nothing is pinned), `fused` (any fused backend), or the argument that holds the names of the backends
     without: what the words of the advice rule out already
+    this_shape: they speak of the run's own shape alone, which rules out what that shape has not
     """
 
     to: str
     without: frozenset[Needs] = frozenset()
+    this_shape: bool = False
 
 
 @dataclass(frozen=True)

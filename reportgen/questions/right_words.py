@@ -8,7 +8,7 @@ from typing import Any
 from variants.backends import BACKENDS, title
 
 from ..analysis import FUSED, RunFacts
-from ..analysis.correctness import concerned, marks, off, unsafe_needs, without_implied, wrong
+from ..analysis.correctness import Gradients, concerned, marks, masked_gradients, not_of, off, own_gradients, unsafe_needs, without_implied, wrong
 from ..analysis.watch import Healing, ProbeFacts
 from ..probes import Needs
 from ..run import DEFAULT, Compared
@@ -18,6 +18,10 @@ from .needs import share
 
 MARK = "†"
 """Beside a variant that is right at the run's shape and whose backend gives a wrong result elsewhere."""
+PLAIN = frozenset({Needs.MASK, Needs.GRADIENTS})
+"""What a call without a mask of one's own and without gradients has not."""
+CAUSAL = frozenset({Needs.MASK, Needs.DROPOUT, Needs.GROUPED, Needs.UNEQUAL_LENGTHS})
+"""What a call of q, k, v and `is_causal` alone has not, where there are as many queries as keys."""
 MANY = 4
 """How many conditions one sentence of the front page names."""
 
@@ -78,13 +82,28 @@ def wrong_said(probe: ProbeFacts, choice: str) -> str:
 
 def mark(facts: RunFacts, variant: str) -> str:
     """The sign behind a variant's title wherever it is ranked; empty for one without a mark."""
-    return f" {MARK}" if marks(facts, variant) else ""
+    return f" {MARK}" if marks(facts, variant) or wrong_gradients(facts, variant) else ""
+
+
+def wrong_gradients(facts: RunFacts, variant: str) -> str:
+    """What is off in the gradients of a variant whose output is right: at the run's own shape, or under a mask; empty where nothing is."""
+    held = facts.variants.get(variant)
+    if held is None or not held.ok:
+        return ""
+    own = [came_out(held.training.compared)] if held.training and own_gradients(held) is Gradients.WRONG else []
+    masked = [f"under a mask {came_out(held.own_mask.compared)}"] if held.own_mask and masked_gradients(held) is Gradients.WRONG else []
+    return "; ".join([*own, *masked])
 
 
 def mark_notes(facts: RunFacts, variants: Iterable[str]) -> tuple[str, ...]:
     """What the sign means, a sentence for each of `variants` that carries it."""
-    return tuple(f"{MARK} {facts.variants[name].title} is right at this run's shape and gives a wrong result elsewhere on this device: avoid {avoided(found)}."
-                 for name in variants if name in facts.variants and (found := marks(facts, name)))
+    return tuple(f"{MARK} {_mark_note(facts, name)}" for name in variants if mark(facts, name))
+
+
+def _mark_note(facts: RunFacts, variant: str) -> str:
+    found, off_there, named_so = marks(facts, variant), wrong_gradients(facts, variant), facts.variants[variant].title
+    said = [f"{named_so} is right at this run's shape and gives a wrong result elsewhere on this device: avoid {avoided(found)}."] if found else []
+    return " ".join([*said, *([f"{named_so} gives wrong gradients with this run's inputs ({off_there}): do not train with it here."] if off_there else [])])
 
 
 def avoided(probes: Sequence[ProbeFacts]) -> str:
@@ -94,20 +113,44 @@ def avoided(probes: Sequence[ProbeFacts]) -> str:
 
 def marked(facts: RunFacts, variants: Sequence[str]) -> str:
     """That some of those who lead are not right everywhere; empty where all are."""
-    found = [facts.variants[name].title for name in variants if marks(facts, name)]
-    return f" {MARK} {listed(found)} {verb(found, 'is', 'are')} right at this shape, and not for every call on this device." if found else ""
+    found = [facts.variants[name].title for name in variants if mark(facts, name)]
+    return f" {MARK} {listed(found)} {verb(found, 'is', 'are')} right in a forward at this shape, and not in every call on this device." if found else ""
+
+
+def unsafe(facts: RunFacts) -> str:
+    """That what an unpinned call gets here is wrong for some calls, and for which: one line of the front page; empty where nothing reproduces."""
+    return " ".join(said for said in (_unsafe_calls(facts), _unsafe_gradients(facts)) if said)
+
+
+def _unsafe_gradients(facts: RunFacts) -> str:
+    """That the gradients of the backend which torch picks are wrong with the run's own inputs."""
+    chosen = facts.probes.default_backend
+    variant = f"sdpa_{chosen.name}" if chosen else ""
+    found = wrong_gradients(facts, variant)
+    return f"**Unpinned, PyTorch picks {facts.variants[variant].title} here, and its gradients are wrong** with this run's inputs: {found}." if found else ""
+
+
+def _unsafe_calls(facts: RunFacts) -> str:
+    found = wrong(facts)
+    if not found:
+        return ""
+    picked = dict.fromkeys(title(one.picked) for one in found if one.picked)
+    return (f"**Unpinned, {calls(unsafe_needs(facts), MANY)} can come out wrong on this device**: {number_of(len(found), 'public report')} "
+            f"{verb(len(found), 'reproduces', 'reproduce')} here{f' ({listed(list(picked))})' if picked else ''}.")
 
 
 def unless(facts: RunFacts, leads: Leads | None, args: Mapping[str, Any]) -> str:
     """For which calls a piece of advice is not given, because what they would get is wrong on this device; empty where there is none."""
-    choices = _choices(leads, args) if leads else ()
-    found = [needs for choice in choices for needs in unsafe_needs(facts, choice, leads.without if leads else frozenset())]
+    if leads is None:
+        return ""
+    choices, without = _choices(leads, args), leads.without | (not_of(facts.workload) if leads.this_shape else frozenset())
+    found = [needs for choice in choices for needs in unsafe_needs(facts, choice, without)]
     conditions = tuple(dict.fromkeys(needs for needs in found if not any(other < needs for other in found)))
     if not conditions:
         return ""
-    wrong_ones = [choice for choice in choices if leads and concerned(wrong(facts, choice), leads.without)]
-    who = "left unpinned it gives" if DEFAULT in wrong_ones else f"{listed([title(choice) for choice in wrong_ones])} {verb(wrong_ones, 'gives', 'give')}"
-    return f"Not for {calls(conditions)}: there {who} a wrong result on this device (“Is it right?” says what to write)."
+    wrong_ones = [choice for choice in choices if concerned(wrong(facts, choice), without)]
+    who = "the unpinned call" if DEFAULT in wrong_ones else listed([title(choice) for choice in wrong_ones])
+    return f"Not for {calls(conditions)}: there {who} can give a wrong result on this device (“Is it right?” says what to write)."
 
 
 def _choices(leads: Leads, args: Mapping[str, Any]) -> tuple[str, ...]:

@@ -97,6 +97,7 @@ def _newly_measured(seen: RunDiff) -> list[str]:
              if not any(v.time(quantity) for v in old.variants.values()) and any(v.time(quantity) for v in new.variants.values())]
     counted = [any(a.counters for v in facts.variants.values() for a in v.activities) for facts in (old, new)]
     found += ["hardware counters"] if counted == [False, True] else []
+    found += ["the rightness of publicly reported cases"] if [old.watch.taken, new.watch.taken] == [False, True] else []
     return [f"{name} was not recorded before" for name in found]
 
 
@@ -116,13 +117,13 @@ def _measured(recorded: Side, seen: RunDiff, again: Callable[[], Side]) -> Decis
 def keys(seen: RunDiff) -> set[tuple[str, ...]]:
     """What a comparison shows, without its size: the second pass must share some of it."""
     found: set[tuple[str, ...]] = {change.key for change in seen.structure}
-    return found | {change.key for change in seen.decisive}
+    return found | {change.key for change in seen.decisive} | {change.key for change in seen.probes}
 
 
 def _what(seen: RunDiff) -> str:
     slower, faster = words.speeds(seen)
     structural = len({change.variant for change in seen.structure})
-    parts = ([f"structure of {plural(structural, 'variant')}"] if structural else []) + ([f"{plural(slower, 'timing')} slower"] if slower else [])
+    parts = ([f"{plural(len(seen.probes), 'probe')} of wrong results"] if seen.probes else []) + ([f"structure of {plural(structural, 'variant')}"] if structural else []) + ([f"{plural(slower, 'timing')} slower"] if slower else [])
     return " and ".join(parts + ([f"{plural(faster, 'timing')} faster"] if faster else []))
 
 

@@ -113,6 +113,15 @@ VERDICTS: dict[str, dict[str, tuple[str, str | None]]] = {
     "on_a_cpu": {"flash-fastest": (HOLDS, "flash-wins"), "memcpy-hidden": (UNMEASURED, None), "math-slower": (HOLDS, "slower"), "inplace-memory": (UNMEASURED, None)},
     "unknown_architecture": {"flash-occupancy": (UNMEASURED, "no-arithmetic"), "cudnn-real-occupancy": (UNMEASURED, "no-arithmetic")},
     "float32": {"math-upcast": (UNMEASURED, "other-dtype"), "efficient-one-kernel": (UNMEASURED, "other-dtype"), "math-3.7x": (UNMEASURED, "other-workload")},
+    "probe_on_default": {"default-right": (DIFFERS, "reproduces"), "pinned-right": (DIFFERS, "reproduces"), "gradients-right": (HOLDS, "all-right"), "cures-cure": (HOLDS, "one-cures"),
+                         "flash-fastest": (DIFFERS, "other-wins")},
+    "probe_elsewhere": {"default-right": (HOLDS, "all-right"), "pinned-right": (DIFFERS, "reproduces"), "cures-cure": (HOLDS, "one-cures")},
+    "probe_nowhere": {"default-right": (HOLDS, "all-right"), "pinned-right": (HOLDS, "all-right"), "cures-cure": (UNMEASURED, "nothing-to-cure")},
+    "probes_refused": {"default-right": (UNMEASURED, "none-ran"), "pinned-right": (UNMEASURED, "none-ran"), "cures-cure": (UNMEASURED, "nothing-to-cure")},
+    "trap_only": {"default-right": (HOLDS, "all-right"), "pinned-right": (HOLDS, "all-right"), "cures-cure": (HOLDS, "one-cures")},
+    "old_run_without_probes": {"default-right": (UNMEASURED, "recorded-before"), "pinned-right": (UNMEASURED, "recorded-before"), "gradients-right": (UNMEASURED, "recorded-before"),
+                               "cures-cure": (UNMEASURED, "recorded-before")},
+    "wrong_gradients": {"gradients-right": (DIFFERS, "wrong"), "default-right": (HOLDS, "all-right")},
     "another_workload": {"math-3.7x": (UNMEASURED, "other-workload"), "math-slower": (HOLDS, "slower"), "flash-fastest": (DIFFERS, "other-wins")},
 }
 """Copy → claim → verdict and case; no case where it is a matter of words."""

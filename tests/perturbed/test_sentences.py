@@ -15,7 +15,7 @@ from perturbed.harness import Harness
 from perturbed.sentences import MUST, NEVER, Entry
 from perturbed.test_copies import EVERYTHING, GOOD, holes
 
-NAMED = {copy for entry in (*NEVER, *MUST) for copy in entry.copies.split()} | {"no_gpu_lane", "all_traces_lost", "forwards_differ"}
+NAMED = {copy for entry in (*NEVER, *MUST) for copy in entry.copies.split()} | {"probe_on_default", "wrong_gradients", "no_gpu_lane", "all_traces_lost", "forwards_differ"}
 RENDERED = [name for name in GOOD if EVERYTHING or name in NAMED]
 _CROWNED = re.compile(r"(Naive, compiled|Naive in place|Naive|SDPA \w+)(?:\*\*)?(?: is the fastest (?:here|of the)|, the fastest here)")
 

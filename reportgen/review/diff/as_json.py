@@ -24,6 +24,7 @@ def tree_json(diff: TreeDiff) -> dict[str, Any]:
 def run_json(diff: RunDiff) -> dict[str, Any]:
     return {
         "old": diff.old.facts.slot, "new": diff.new.facts.slot, "new_baseline": diff.new_baseline, "unchanged": diff.unchanged,
+        "probes": [{"probe": c.probe.probe.id, "choice": c.choice, "old": c.old, "new": c.new, "worse": c.worse} for c in diff.probes],
         "environment": [{"name": c.name, "old": c.old, "new": c.new, "baseline": c.baseline} for c in diff.environment],
         "conditions": [{"name": c.name, "old": c.old, "new": c.new, "worse": c.lack is not None, "why": c.why} for c in diff.conditions],
         "verdicts": [{"claim": c.claim, "flipped": c.flipped, "old": _outcome(c.old), "new": _outcome(c.new)} for c in diff.verdicts],

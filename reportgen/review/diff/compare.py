@@ -5,6 +5,7 @@ from __future__ import annotations
 from ...analysis import RunFacts, State, VariantFacts
 from .conditions import conditions
 from .environment import environment
+from .flips import flips
 from .model import RunDiff, Side, VerdictChange
 from .structure import structure
 from .timings import timings
@@ -31,6 +32,7 @@ def compare(old: Side, new: Side) -> RunDiff:
         timings=tuple(change for pair in pairs for change in timings(*pair, floors)),
         added=tuple(name for name in after if name not in before),
         removed=tuple(name for name in before if name not in after),
+        probes=flips(old.facts, new.facts),
         conditions=conditions(old.facts, new.facts, [one for one, _ in pairs], [other for _, other in pairs]),
     )
 

@@ -20,7 +20,7 @@ _RECORDED = ("peak_memory_bytes", "relative_error")
 
 def conditions(old: RunFacts, new: RunFacts, before: Sequence[VariantFacts], after: Sequence[VariantFacts]) -> tuple[ConditionChange, ...]:
     """What differs, the whole run first. before, after: the variants that both runs have something to say about, pairwise."""
-    changes = [*_neighbours(old, new), *_processors(old, new), *_throttling(old, new), *_clock(old, new), *_processes(old, new), *_counters(old, new), *_ceilings(old, new), *_probes(old, new)]
+    changes = [*_neighbours(old, new), *_processors(old, new), *_throttling(old, new), *_clock(old, new), *_processes(old, new), *_counters(old, new), *_ceilings(old, new), *_probes(old, new), *_watched(old, new)]
     for one, other in zip(before, after):
         changes += _variant(one, other)
     return tuple(changes)
@@ -117,6 +117,10 @@ def _probes(old: RunFacts, new: RunFacts) -> Iterator[ConditionChange]:
         yield from _either(f"probe: {label}", before and answer(before), after and answer(after), Lack.PROBE, label, getattr(after, "reason", None) or "")
 
 
+def _watched(old: RunFacts, new: RunFacts) -> Iterator[ConditionChange]:
+    yield from _either("publicly reported cases", old.watch.taken, new.watch.taken, Lack.WATCH, "", new.watch.reason or "")
+
+
 def _variant(old: VariantFacts, new: VariantFacts) -> Iterator[ConditionChange]:
     if old.ok != new.ok:
         yield ConditionChange(f"{new.id}", old.state.value, new.state.value, Lack.RUN if old.ok else None, new.id, new.reason or new.state.value)
@@ -155,6 +159,7 @@ def _trained(old: VariantFacts, new: VariantFacts) -> Iterator[ConditionChange]:
                      for variant in (old, new))
     yield from _either(f"forward and backward of {new.id}", before, after, Lack.TRAINING, new.id, (new.training.reason if new.training else None) or "")
     if before and after:
+        yield from _either(f"gradients of {new.id}, compared", before.compared, after.compared, Lack.GRADIENTS, new.id)
         yield from _either(f"kernels of forward and backward of {new.id}", before.kernels, after.kernels, Lack.TRAINING_KERNELS, new.id)
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from . import words
 from .model import RunDiff
 from .trees import TreeDiff
 
 GATES: Mapping[str, Callable[[RunDiff], list[str]]] = {
+    "probe": lambda run: [words.flip(change) for change in run.probes if change.worse],
     "verdict": lambda run: [f"{change.claim}: {change.old.verdict} → {change.new.verdict}" for change in run.flipped],
     "structure": lambda run: list(dict.fromkeys(f"{change.variant}: {change.kind}" for change in run.structure)),
     "slower": lambda run: [f"{change.variant}: {change.quantity}" for change in run.decisive if change.slower],

@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Literal
 
 from ...analysis import RunFacts, State
+from ...analysis.watch import ProbeFacts
 from ...numbers.statistics import Estimate
 from ...questions.model import Outcome
 from ...run.noise import Noise
@@ -58,6 +59,8 @@ class Lack(Enum):
     COUNTED = "no hardware counters of {}"
     CEILING = "no {}"
     PROBE = "no answer to the probe {}"
+    WATCH = "no publicly reported case tried"
+    GRADIENTS = "no gradients of {} compared with FP64"
 
 
 @dataclass(frozen=True)
@@ -163,6 +166,32 @@ class TimingChange:
 
 
 @dataclass(frozen=True)
+class ProbeFlip:
+    """One probe that came out otherwise for one choice.
+
+    probe: as the new run has it; old, new: an outcome of `run.Tried`
+    """
+
+    probe: ProbeFacts
+    choice: str
+    old: str
+    new: str
+
+    @property
+    def worse(self) -> bool:
+        """It gives a wrong result now and did not before."""
+        return self.new == "reproduces"
+
+    @property
+    def trap(self) -> bool:
+        return self.probe.trap
+
+    @property
+    def key(self) -> tuple[str, str, str, str]:
+        return (self.probe.probe.id, self.choice, self.old, self.new)
+
+
+@dataclass(frozen=True)
 class RunDiff:
     """Two runs compared. Variants that only one side has are listed apart and compared with nothing."""
 
@@ -175,6 +204,7 @@ class RunDiff:
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
     conditions: tuple[ConditionChange, ...] = ()
+    probes: tuple[ProbeFlip, ...] = ()
 
     @property
     def new_baseline(self) -> bool:
@@ -195,5 +225,5 @@ class RunDiff:
 
     @property
     def unchanged(self) -> bool:
-        """Nothing that a reviewer must look at: no structure, no deciding timing, no variant more or less."""
-        return not (self.structure or self.decisive or self.added or self.removed)
+        """Nothing that a reviewer must look at: no probe, no structure, no deciding timing, no variant more or less."""
+        return not (self.probes or self.structure or self.decisive or self.added or self.removed)

@@ -78,10 +78,17 @@ def run_markdown(diff: RunDiff, title: str, folded: bool = True) -> str:
     Args:
         title: Markdown. folded: also print what did not change, in a `<details>` block.
     """
-    blocks = [f"### {title}", words.headline(diff), _environment(diff), _conditions(diff), _flipped(diff), _structure(diff), _timings(diff), _apart(diff)]
+    blocks = [f"### {title}", words.headline(diff), _probes(diff), _environment(diff), _conditions(diff), _flipped(diff), _structure(diff), _timings(diff), _apart(diff)]
     if folded:
         blocks.append(_rest(diff))
     return "\n\n".join(block for block in blocks if block)
+
+
+def _probes(diff: RunDiff) -> str:
+    """Every probe that came out otherwise, the unpinned calls first."""
+    if not diff.probes:
+        return ""
+    return "\n".join(["#### Probes that came out otherwise", "", *(f"- {'**' if change.worse else ''}{prose(words.flip(change))}{'**' if change.worse else ''}" for change in diff.probes)])
 
 
 def _environment(diff: RunDiff) -> str:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from variants.backends import title
+
 from ...hardware.kernel_names import decode
 from ...numbers.statistics import Estimate
+from ...questions.right_words import named
+from ...run import DEFAULT
 from ...saying.markup import code
 from ...saying.tables import prose
 from ...saying.units import Bytes, Percent, Seconds, plural, significant, text
-from .model import RunDiff, StructureChange, TimingChange
+from .flips import SAID
+from .model import ProbeFlip, RunDiff, StructureChange, TimingChange
 
 LONG = 80
 """Characters from which a kernel's name hides what changed in it."""
@@ -52,8 +57,30 @@ def speeds(diff: RunDiff) -> tuple[int, int]:
     return sum(change.slower for change in diff.decisive), sum(not change.slower for change in diff.decisive)
 
 
+def flip(change: ProbeFlip) -> str:
+    """`unpinned (cuDNN), pytorch#196678: right → wrong`."""
+    tried = change.probe.tried(change.choice)
+    who = title(change.choice) if change.choice != DEFAULT else f"unpinned{f' ({title(tried.picked)})' if tried and tried.picked else ''}"
+    trap = ", a documented trap" if change.trap else ""
+    return f"{who}, {named(change.probe)}{trap}: {SAID[change.old]} → {SAID[change.new]}"
+
+
+def probes(diff: RunDiff) -> str:
+    """What an unpinned call gets otherwise now, and how many probes came out otherwise; empty where none did."""
+    if not diff.probes:
+        return ""
+    first = diff.probes[0]
+    more = f", and {plural(len(diff.probes) - 1, 'more change')} of probes" if len(diff.probes) > 1 else ""
+    what = "gives a wrong result now" if first.worse else "gives no wrong result any more" if first.old == "reproduces" else "comes out otherwise"
+    return f"**A probe {what}: {prose(flip(first))}{more}.** "
+
+
 def headline(diff: RunDiff) -> str:
-    """The first line: what a reviewer must know before anything else."""
+    """The first line: what a reviewer must know before anything else; a probe that comes out otherwise stands before all."""
+    return f"{probes(diff)}{_headline(diff)}"
+
+
+def _headline(diff: RunDiff) -> str:
     slower, faster = speeds(diff)
     variants = {change.variant for change in diff.structure}
     if diff.unchanged and not diff.flipped:
