@@ -37,6 +37,7 @@ DATA = {
     "unsigned short": "likewise", "unsigned long long": "likewise", "signed char": "likewise",
     "Fill": "a functor in kernel names", "Binary": "likewise", "Load": "likewise", "Compare": "likewise",
     "No available kernel": "torch's words for a refusal", "Aborting execution": "likewise",
+    **dict.fromkeys(("gradient of q", "gradient of k", "gradient of v", "gradient of the mask", "output of a second call with the same seed"), "a tensor: part of the vocabulary of run.json"),
     "fused attention": "a role: recorded in predictions, and part of the vocabulary of run.json",
 }
 """Literals that are recorded data or other programs' words, not sentences of ours → why."""

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
 from builders import activities, activity, facts, probes, unavailable, variant
 from case_tables import CLAIMS, together
+from probe_doubles import KNOWN, recorded, tried, wrong
 from test_findings_flash_hbm import stepwise
 from turned import counted, kernels, renamed, timed, with_extra_kernel
 
-from reportgen.analysis import SIX, State
+from reportgen.analysis import SIX, State, watch
 from reportgen.findings import claims, outcomes
 from reportgen.questions.evaluate import fill
 from reportgen.questions.gates import GATES
+from reportgen.probes import Needs
 from reportgen.run import DefaultBackend, MaskedRow
 
 PIECES = [(claim.id, case, place) for claim in claims() for case, told in claim.cases.items() for place in range(len(told.advice))]
@@ -109,13 +112,13 @@ def test_a_fused_backend_is_advised_in_place_of_math_only_where_it_is_faster():
     assert given(facts(), PIN) == ["math-slower"]
     assert given(facts("a100"), PIN) == ["math-slower", "math-3.7x"]
     assert given(timed(facts(), "gpu_time", sdpa_efficient=2580, sdpa_flash=2580, sdpa_cudnn=2580), PIN) == []
-    fused = "Use `is_causal=True` with a fused backend"
+    fused = "Where there are as many queries as keys, use `is_causal=True` with a fused backend"
     assert given(facts(), fused) == ["math-mask-rebuilt"]
     assert given(timed(facts(), "gpu_time", sdpa_efficient=2580, sdpa_flash=2580, sdpa_cudnn=2580), fused) == []
 
 
 def test_an_explicit_mask_rules_flash_out_only_where_it_was_seen_to():
-    bound = ("Use `is_causal=True` with a fused backend, which compares indices inside the kernel and builds no mask at all. Only if you are bound to math, build the mask once, keep it "
+    bound = ("Where there are as many queries as keys, use `is_causal=True` with a fused backend, which compares indices inside the kernel and builds no mask at all. Only if you are bound to math, build the mask once, keep it "
              "as a buffer of your module, and hand it over")
     assert advised(facts(), "math-mask-rebuilt") == [bound + ": an explicit mask rules flash out on a GPU."]
     takes = rows(facts(), sdpa_flash="zeros")
@@ -316,3 +319,34 @@ def test_every_piece_of_advice_is_given_somewhere():
     found = {piece for factory, _ in together("CASES_REACHED").values() for piece in _given_on(factory())}
     found |= {piece for factory in TURNED for piece in _given_on(factory())}
     assert declared - found == set()
+
+
+LEADING = re.compile(r"\bis_causal|[Pp]in (?:the winner|one of|a backend|a fused)|unpinned for this|[Ll]eave it open|[Uu]se a fused|fused (?:SDPA )?backend goes|A fused backend removes|as the one call")
+"""Words that send a reader's call to a backend."""
+
+
+def test_advice_that_leads_to_a_backend_declares_where_it_leads():
+    """So that the calls which come out wrong there are named by rule, on whatever device."""
+    silent = [(claim.id, part) for claim in claims() for case in claim.cases.values() for piece in case.advice
+              for part, leads in ((piece.says, piece.leads), (piece.more, piece.more_leads)) if LEADING.search(part) and leads is None]
+    assert silent == []
+
+
+def test_advice_is_limited_by_what_reproduces_and_only_by_that():
+    unpinned = "Leave `scaled_dot_product_attention` unpinned for this shape: without a mask of one's own and without gradients, torch picks SDPA cuDNN by itself (torch 2.11.0+cu130 and cuDNN 9.19.0)."
+    assert advised(facts(), "flash-fastest")[0] == advised(tried(facts()), "flash-fastest")[0] == unpinned
+    with_a_mask = tried(facts(), {"mask-in-fp32": {"default": wrong(picked="cudnn"), "cudnn": wrong()}})
+    assert advised(with_a_mask, "flash-fastest")[0] == unpinned, "its own words rule a mask out"
+    far = watch.build(recorded({"far-logits": {"default": wrong(picked="cudnn")}}), [replace(one, needs=frozenset({Needs.LARGE_LOGITS})) for one in KNOWN])
+    assert advised(replace(facts(), watch=far), "flash-fastest")[0] == (
+        f"{unpinned} Not for a call with logits far from 0: there the unpinned call can give a wrong result on this device (“Is it right?” says what to write).")
+
+
+def test_a_condition_that_a_wider_one_holds_is_not_named_twice():
+    given = tried(facts(), {"mask-in-fp32": {"default": wrong()}, "shared-heads": {"default": wrong()}})
+    piece = advised(given, "sdpa-pin")[0]
+    assert piece.endswith("Not for a call with a mask in another type than q, or one with a mask of its own and operands that are not contiguous: there the unpinned call can give "
+                          "a wrong result on this device (“Is it right?” says what to write).")
+    wider = watch.build(recorded({"mask-in-fp32": {"default": wrong()}, "shared-heads": {"default": wrong()}}),
+                        [replace(one, needs=frozenset({Needs.MASK})) if one.id == "shared-heads" else one for one in KNOWN])
+    assert "Not for a call with a mask of its own: there" in advised(replace(facts(), watch=wider), "sdpa-pin")[0]

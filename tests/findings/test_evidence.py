@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 from builders import DEVICES, facts, failed, no_lane, unavailable, variant, without
+from probe_doubles import trained, tried
 
 from reportgen.analysis import SIX
 from reportgen.findings import FINDINGS, claims, outcomes
@@ -61,10 +62,14 @@ def test_claims_and_evidence_bear_what_is_missing(what):
         assert {outcome.verdict for outcome in decided.values()} == {"not measurable"}
 
 
+UNDRAWN = ("is-it-right",)
+"""Right and wrong have no length to draw."""
+
+
 @pytest.mark.parametrize("finding", FINDINGS, ids=lambda finding: finding.slug)
 def test_tables_say_what_they_show_and_charts_state_numbers(finding):
-    shown = finding.evidence(facts())
-    assert shown.tables and shown.charts
+    shown = finding.evidence(trained(tried(facts())))
+    assert shown.tables and (shown.charts or finding.slug in UNDRAWN)
     assert all(table.caption for table in shown.tables)
     assert all(any(digit.isdigit() for digit in chart.alt) for chart in shown.charts)
 

@@ -86,7 +86,7 @@ def test_building_is_not_called_cheap_where_applying_costs_less():
 
 def test_the_flag_comes_first_and_a_kept_mask_only_for_math():
     assert outcome("math-mask-rebuilt", facts()).advice == (
-        "Use `is_causal=True` with a fused backend, which compares indices inside the kernel and builds no mask at all. "
+        "Where there are as many queries as keys, use `is_causal=True` with a fused backend, which compares indices inside the kernel and builds no mask at all. "
         "Only if you are bound to math, build the mask once, keep it as a buffer of your module, and hand it over: an explicit mask rules flash out on a GPU.")
 
 

@@ -100,7 +100,7 @@ def test_nobody_is_told_to_pin_what_pytorch_picks() -> None:
 def test_who_writes_attention_by_hand_is_told_what_the_one_call_gives() -> None:
     """1,056 µs against 59 µs of GPU time is 17.9×; where naive is not slower, nothing is said."""
     assert first.by_hand(facts("h200")) == (
-        "Where attention is written by hand, call `F.scaled_dot_product_attention(q, k, v, is_causal=True)`: left alone it runs SDPA cuDNN here, "
+        "Where attention is written by hand and there are as many queries as keys, call `F.scaled_dot_product_attention(q, k, v, is_causal=True)`: left alone it runs SDPA cuDNN here, "
         "and naive attention takes 17.9× its GPU time.")
     assert first.by_hand(variant(facts("h200"), "naive", gpu_time=estimate(59))) == ""
     assert first.by_hand(replace(facts("h200"), probes=Probes())) == ""
