@@ -14,7 +14,7 @@ from ..questions.needs import refusal, share
 from ..questions.right_words import call, came_out, named
 from ..run import DEFAULT, Compared, Pick
 from ..saying.tables import Table, Url, columns
-from ..saying.units import Count, Seconds, plural
+from ..saying.units import Count, Seconds, listed, plural
 
 _HEADS = ("Reported", "What goes wrong", "Inputs; what is compared", "Unpinned", *(title(pin) for pin in PINS))
 _MASKS = {"none": "none", "causal": "`is_causal`", "bool": "bool", "float": "floats in the type of q"}
@@ -38,7 +38,7 @@ def _probes(probes: Sequence[ProbeFacts], caption: str) -> tuple[Table, ...]:
 
 def _source(probe: ProbeFacts) -> object:
     first = next(iter(probe.probe.reports), None)
-    return Url(named(probe), first.url) if first else probe.probe.id
+    return Url(listed([report.name for report in probe.probe.reports]), first.url) if first else probe.probe.id
 
 
 def _cell(probe: ProbeFacts, choice: str) -> str | None:

@@ -27,8 +27,8 @@ MANY = 4
 
 
 def named(probe: ProbeFacts) -> str:
-    """The public reports behind a probe: `pytorch#196678`; its own id where there is none."""
-    return listed([report.name for report in probe.probe.reports]) or probe.probe.id
+    """The first public report behind a probe, `pytorch#196678`; its own id where there is none. The table of the page has them all."""
+    return probe.probe.reports[0].name if probe.probe.reports else probe.probe.id
 
 
 def names(probes: Iterable[ProbeFacts]) -> str:

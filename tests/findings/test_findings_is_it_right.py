@@ -47,7 +47,7 @@ CASES_REACHED = {
         "Every pinned backend gives a right result on this device where it runs, with torch 2.11.0+cu130 and cuDNN 9.19.0: math in 3 public reports, efficient in 3 public reports, "
         "flash in 2 public reports and cuDNN in 3 public reports."),
     ("pinned-right", "reproduces"): (
-        elsewhere, "Pinned, efficient gives a wrong result on this device, with torch 2.11.0+cu130 and cuDNN 9.19.0: efficient in 1 of 3 (pytorch#191937 and pytorch#1)."),
+        elsewhere, "Pinned, efficient gives a wrong result on this device, with torch 2.11.0+cu130 and cuDNN 9.19.0: efficient in 1 of 3 (pytorch#191937)."),
     ("pinned-right", "incomplete"): (
         lambda: tried(facts(), {name: {**everywhere(REFUSED), "math": Tried("right")} for name in ("mask-in-fp32", "shared-heads")} | {"far-logits": {**everywhere(REFUSED), "flash": BROKE}}),
         "Not measurable in full: every pinned backend gives a right result on this device where it runs (math in 2 public reports), with torch 2.11.0+cu130 and cuDNN 9.19.0, "
@@ -122,7 +122,7 @@ def test_a_trap_alone_is_no_wrong_result_and_is_named_apart():
 
 def test_what_only_another_backend_gets_wrong_leaves_the_default_right():
     other = asked("default-right", elsewhere())
-    assert (other.verdict, other.because) == ("holds", ("A pinned backend is wrong where the unpinned call is right: pytorch#191937 and pytorch#1 (efficient).",))
+    assert (other.verdict, other.because) == ("holds", ("A pinned backend is wrong where the unpinned call is right: pytorch#191937 (efficient).",))
 
 
 def test_a_control_that_is_wrong_is_a_wrong_result_too():
