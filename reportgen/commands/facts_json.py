@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from ..analysis import ActivityFacts, RunFacts, State, VariantFacts
-from ..analysis import correctness
+from ..analysis import ActivityFacts, RunFacts, State, VariantFacts, correctness
 from ..analysis import traffic as traffic_room
 from ..analysis.correctness import masked_gradients, own_gradients
 from ..numbers import quantities

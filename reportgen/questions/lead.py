@@ -8,8 +8,8 @@ from __future__ import annotations
 from itertools import combinations
 
 from ..analysis import FUSED, RunFacts, State, VariantFacts
-from ..analysis.first_calls import elsewhere
 from ..analysis.correctness import wrong
+from ..analysis.first_calls import elsewhere
 from ..analysis.pins import PINNED
 from ..analysis.ranking import DefaultIs, Ranking, Standing, default, rank
 from ..numbers.statistics import PROCESSES

@@ -14,9 +14,9 @@ from turned import counted, kernels, renamed, timed, with_extra_kernel
 
 from reportgen.analysis import SIX, State, watch
 from reportgen.findings import claims, outcomes
+from reportgen.probes import Needs
 from reportgen.questions.evaluate import fill
 from reportgen.questions.gates import GATES
-from reportgen.probes import Needs
 from reportgen.run import DefaultBackend, MaskedRow
 
 PIECES = [(claim.id, case, place) for claim in claims() for case, told in claim.cases.items() for place in range(len(told.advice))]
