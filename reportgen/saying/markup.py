@@ -56,13 +56,12 @@ def sentence(text: str) -> str:
     """
     # torch ends a line with a colon; joined to one text, a full stop came after it
     text = re.sub(r"(?<!\.)\.\.(?=\s|\)|$)", ".", re.sub(r":\.(?=\s|$)", ":", _one_line(text)))
-    shown = re.sub(r"^[#+=!?~:-]", lambda sign: f"&#{ord(sign.group())};", _with_code(text))
-    return re.sub(r"^(\d+(?=[.)]\s)|(?=\[))", r"\1\\", shown)
+    return _beginning(_with_code(text))
 
 
 def emphasised(text: str) -> str:
-    """A sentence of ours in which `**words**` stand out."""
-    return "**".join(_with_code(part) for part in _one_line(text).split("**"))
+    """A sentence of ours in which `**words**` stand out; it may begin a line with words of others."""
+    return _beginning("**".join(_with_code(part) for part in _one_line(text).split("**")))
 
 
 def heading(text: str) -> str:
@@ -93,6 +92,12 @@ def fenced(source: str) -> str:
 
 def _one_line(text: str) -> str:
     return " ".join(text.split())
+
+
+def _beginning(line: str) -> str:
+    """A line of which nothing opens a heading, a list or a box."""
+    shown = re.sub(r"^[#+=!?~:-]", lambda sign: f"&#{ord(sign.group())};", line)
+    return re.sub(r"^(\d+(?=[.)]\s)|(?=\[))", r"\1\\", shown)
 
 
 def _with_code(text: str) -> str:

@@ -40,14 +40,24 @@ def sift(forwards: Sequence[Forward], has_gpu_lane: bool) -> tuple[tuple[Forward
         if any(forward.launches for forward in forwards):
             return (), False, _loss(Loss.NO_LANE, forwards)
         return tuple(forwards), True, None
-    complete = tuple(forward for forward in forwards if forward.launches and not forward.unrecorded and not forward.orphans)
+    seeming = [forward for forward in forwards if forward.launches and not forward.unrecorded and not forward.orphans]
+    complete = tuple(forward for forward in seeming if not _lacks_launches(forward, forwards))
     if complete:
         return complete, True, None
+    if seeming:
+        return (), False, _loss(Loss.UNEQUAL, forwards)
     but_for_memsets = tuple(forward for forward in forwards if forward.activities and not forward.orphans
                             and all(launch.sets_memory for launch in forward.unrecorded))
     if but_for_memsets:
         return but_for_memsets, False, None
     return (), False, _loss(Loss.RECORDS if any(forward.unrecorded for forward in forwards) else Loss.CALLS, forwards)
+
+
+def _lacks_launches(forward: Forward, forwards: Sequence[Forward]) -> bool:
+    """Whether a launch was lost together with its record: fewer than in another forward, and in most forwards other ones."""
+    names = [launch.api for launch in forward.launches]
+    alike = sum([launch.api for launch in other.launches] == names for other in forwards)
+    return 2 * alike < len(forwards) and any(len(other.launches) > len(names) for other in forwards)
 
 
 def _loss(cause: Loss, forwards: Sequence[Forward]) -> TraceLoss:
@@ -68,5 +78,7 @@ def in_words(loss: TraceLoss) -> str:
         return "the profiler kept no GPU record of it"
     if loss.cause is Loss.CALLS:
         return "the profiler kept GPU records of it, but not the calls that launched them"
+    if loss.cause is Loss.UNEQUAL:
+        return f"its {plural(loss.forwards, 'forward')} have different launches, and none of which the profiler kept all has as many as another"
     return (f"the profiler kept GPU records of {loss.recorded} of {plural(loss.launches, 'launch', 'launches')}, "
             f"and all of them for none of {plural(loss.forwards, 'forward')}")

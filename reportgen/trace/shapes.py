@@ -101,6 +101,7 @@ class Loss(Enum):
     NO_LANE = "the profiler kept no GPU record at all"
     RECORDS = "launches left no GPU record"
     CALLS = "GPU records have no launch"
+    UNEQUAL = "what is whole has fewer launches than other forwards"
 
 
 @dataclass(frozen=True)

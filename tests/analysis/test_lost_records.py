@@ -236,6 +236,18 @@ def test_only_the_copy_of_naive_lost_is_no_proof_that_there_is_none(monkeypatch)
         "Not measurable: the GPU activities of Naive cannot be counted: the profiler kept GPU records of 30 of 35 launches, and all of them for none of 5 forwards.")
 
 
+def test_a_launch_that_was_lost_with_its_record_is_missed_in_the_other_forwards(monkeypatch, normal):
+    """Four forwards lack the record of one kernel each, and the fifth lacks a kernel and its launch: its 19 kernels are not math's 20."""
+    events = document("sdpa_math")["traceEvents"]
+    *others, last = [forward for forward in per_forward(events)[-5:]]
+    call = next(e for e in calls(events) if e["args"]["correlation"] == last[3]["args"]["correlation"])
+    gone = {id(e) for e in (*(forward[number] for number, forward in enumerate(others)), last[3], call)}
+    facts = facts_with(monkeypatch, sdpa_math=trace.parse({**document("sdpa_math"), "traceEvents": [e for e in events if id(e) not in gone]}))
+    assert facts.variants["sdpa_math"].trace_loss == trace.TraceLoss(trace.Loss.UNEQUAL, forwards=5, launches=99, recorded=95)
+    assert findings.outcomes(facts)["math-20-kernels"].headline == (
+        "Not measurable: the GPU activities of SDPA math cannot be counted: its 5 forwards have different launches, and none of which the profiler kept all has as many as another.")
+
+
 def test_a_memset_that_never_left_a_record_leaves_the_kernels_countable(monkeypatch):
     """CUTLASS's memset calls leave none on some machines; how many ran is then unknown, and not 0."""
     variant = facts_with(monkeypatch, naive_inplace=broken("naive_inplace", of_kind("gpu_memset"))).variants["naive_inplace"]

@@ -110,6 +110,12 @@ def test_words_of_ours_may_stand_out():
     assert markup.emphasised("**SDPA cuDNN is first**: 1 of `x_`, *not* 2.") == r"**SDPA cuDNN is first**: 1 of `x_`, \*not\* 2."
 
 
+@pytest.mark.parametrize("text, then", [("# head of 2", "&#35; head of 2"), ("- item **now**", "&#45; item **now**"), ("1. first", "1\\. first"), ("!!! note", "&#33;!! note"), ("**First**: 1.", "**First**: 1.")])
+def test_words_of_others_at_the_begin_of_a_caption_open_nothing(text, then):
+    """A caption names a variant first, and its title is somebody else's."""
+    assert markup.emphasised(text) == then
+
+
 def test_the_navigation_is_html():
     assert markup.title("NVIDIA [X] <b>& &lt;") == "NVIDIA (X) ‹b›&amp; &amp;lt;"
 
