@@ -54,10 +54,13 @@ def sift(forwards: Sequence[Forward], has_gpu_lane: bool) -> tuple[tuple[Forward
 
 
 def _lacks_launches(forward: Forward, forwards: Sequence[Forward]) -> bool:
-    """Whether a launch was lost together with its record: fewer than in another forward, and in most forwards other ones."""
+    """Whether a launch was lost together with its record: fewer than in another forward, and in most forwards other ones.
+
+    A record without a launch stands for one.
+    """
     names = [launch.api for launch in forward.launches]
-    alike = sum([launch.api for launch in other.launches] == names for other in forwards)
-    return 2 * alike < len(forwards) and any(len(other.launches) > len(names) for other in forwards)
+    alike = sum([launch.api for launch in other.launches] == names and not other.orphans for other in forwards)
+    return 2 * alike < len(forwards) and any(len(other.launches) + other.orphans > len(names) for other in forwards)
 
 
 def _loss(cause: Loss, forwards: Sequence[Forward]) -> TraceLoss:
