@@ -57,7 +57,7 @@ def test_report_ends_with_a_summary_and_a_site(checkout, reported, live):
     where, headline = done.stdout.strip().split("\n\n")[-2:]
     assert "fastest" in headline and "\x1b" not in done.stdout
     assert re.search(rf"^{re.escape(device)}$", done.stdout, re.M)
-    assert re.search(r"^\d+ claims of the article: ", done.stdout, re.M)
+    assert re.search(r"^\d+ claims of the article(?: and \d+ of our own)?: ", done.stdout, re.M)
     assert re.search(r"^[\d.]+ s in all: profiling [\d.]+ s, rendering [\d.]+ s, building the site [\d.]+ s$", done.stdout, re.M)
     assert "site/index.html" in where.splitlines()[-1]
     assert (checkout / "site" / "index.html").is_file()
