@@ -43,6 +43,10 @@ def now() -> dict[str, Any]:
 def as_schema_1(content: dict[str, Any]) -> None:
     """Brings a run of today into the words of schema 1, in place: a recording of an older program."""
     content["schema_version"] = 1
+    content.pop("correctness", None)
+    for entry in content["variants"].values():
+        entry.pop("own_mask", None)
+        (entry["training"] or {}).pop("compared", None)
     probe = content["probes"].get("occupancy_probe")
     if probe and "launches" in probe:
         content["probes"]["occupancy_probe"] = probe["launches"]
