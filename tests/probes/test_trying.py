@@ -39,12 +39,14 @@ def found(names: Any = BY_ID, choice: str = "default") -> dict[str, str]:
 
 @pytest.mark.parametrize("choice", ["default", "math", "flash"])
 def test_a_cpu_is_right_in_every_probe_that_it_does_not_refuse(choice: str) -> None:
-    """Zero false alarms; what torch documents comes out as documented."""
+    """Zero false alarms; what torch documents comes out as documented. What was reported of torch 2.5 on a CPU (pytorch#141128) is found there."""
     outcomes = found(choice=choice)
-    assert {name for name, outcome in outcomes.items() if outcome == "reproduces"} <= TRAPS
+    reproduces = {name for name, outcome in outcomes.items() if outcome == "reproduces"}
+    reported = {"nan-hidden"} if torch.__version__.startswith("2.5.") and choice != "math" else set()
+    assert reported <= reproduces <= TRAPS | reported
     assert "failed" not in outcomes.values()
     if choice != "flash":
-        assert {name for name, outcome in outcomes.items() if outcome == "reproduces"} == TRAPS
+        assert reproduces == TRAPS | reported
         assert "refused" not in outcomes.values()
 
 
