@@ -3,11 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from ..analysis import VariantFacts
 from ..numbers.statistics import Estimate
 from ..saying.units import Seconds
 from .model import Chart
+
+
+@dataclass(frozen=True)
+class Total:
+    """An end of a waterfall: what is measured, in seconds. id: of the variant, which gives the bar its colour."""
+
+    label: str
+    seconds: float
+    id: str | None = None
+
+
+@dataclass(frozen=True)
+class Step:
+    """What one cause adds to a total (above 0) or takes from it (below 0), in seconds."""
+
+    label: str
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Waterfall:
+    """The way from one measured total to another. The steps are drawn in the order given; what they leave over is the caller's to name.
+
+    Raises:
+        ValueError: the steps do not lead from start to end, to a thousandth of the larger total.
+    """
+
+    start: Total
+    steps: tuple[Step, ...]
+    end: Total
+
+    def __post_init__(self) -> None:
+        off = self.start.seconds + sum(step.seconds for step in self.steps) - self.end.seconds
+        if abs(off) > max(self.start.seconds, self.end.seconds) / 1000:
+            raise ValueError(f"the steps of a waterfall end {off * 1e6:.1f} µs beside its end; name the rest as a step")
 
 
 def time_bars(name: str, shown: Sequence[tuple[VariantFacts, Estimate | None]], what: str, caption: str,
@@ -50,3 +86,10 @@ def number_bars(name: str, shown: Sequence[tuple[VariantFacts, float | None]], u
 
 def _us(seconds: float | None) -> float | None:
     return None if seconds is None else seconds * 1e6
+
+
+def waterfall(name: str, shown: Waterfall, alt: str, caption: str) -> tuple[Chart, ...]:
+    """A waterfall in µs: a bar from zero for each total, floating bars for the steps between them."""
+    data = {"start": (shown.start.label, shown.start.seconds * 1e6, shown.start.id), "end": (shown.end.label, shown.end.seconds * 1e6, shown.end.id),
+            "steps": [(step.label, step.seconds * 1e6) for step in shown.steps], "unit": "µs"}
+    return (Chart(name, "waterfall", data, alt=alt, caption=caption),)
