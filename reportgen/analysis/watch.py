@@ -116,13 +116,14 @@ class ProbeFacts:
 class Watch:
     """All probes: those that this program knows, in its order, with what the run recorded of each.
 
-    unknown: ids that the run recorded and this program has no probe for; reason: why nothing was tried
+    unknown: ids that the run recorded and this program has no probe for; reason: why nothing was tried; seconds: what all of it took
     """
 
     probes: tuple[ProbeFacts, ...] = ()
     unknown: tuple[str, ...] = ()
     picks: tuple[Pick, ...] = ()
     reason: str | None = None
+    seconds: float | None = None
 
     @property
     def taken(self) -> bool:
@@ -134,4 +135,4 @@ def build(recorded: Correctness, known: Iterable[Probe]) -> Watch:
     """What a run recorded, beside the probes that this program knows."""
     probes = tuple(ProbeFacts(probe, recorded.probes.get(probe.id)) for probe in known)
     ids = {one.probe.id for one in probes}
-    return Watch(probes, tuple(id for id in recorded.probes if id not in ids), recorded.picks, recorded.reason)
+    return Watch(probes, tuple(id for id in recorded.probes if id not in ids), recorded.picks, recorded.reason, recorded.seconds)

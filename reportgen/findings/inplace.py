@@ -137,7 +137,7 @@ MEMORY_CASES: dict[str, Case] = {
         caveats=(OTHER_SHAPE,),
         advice=(Advice("Let go of the scores before the last matmul first: `del scores`, or give the weights the same name.", needs="matrices"),
                 Advice("Every step that holds two score matrices must go, softmax included: a fused backend does that, it never stores the "
-                "scores.", when=(KEEPS_SCORES,))),
+                "scores.", when=(KEEPS_SCORES,), leads=Leads("fused"))),
     ),
     "larger": Case(
         "differs",

@@ -19,7 +19,7 @@ from .gradients_right import GRADIENTS_CASES, gradients_rule
 from .is_it_right_evidence import evidence
 
 REPORT = "public report"
-_TRAPPED = Because("trapped", "Apart from these, and documented by torch: unpinned, a call falls into {trapped}.")
+_TRAPPED = Because("trapped", "Apart from these, and no wrong result of torch: unpinned, a call falls into a trap in {trapped}.")
 _CAVEATS = (
     Because("refused", "Refused by torch, so neither right nor wrong: {refused}."),
     Because("broke_off", "Broke off, so neither right nor wrong: {broke_off}."),
@@ -57,7 +57,7 @@ def default_rule(facts: RunFacts) -> Decision:
 PINNED_CASES: dict[str, Case] = {
     "all-right": Case("holds", "Every pinned backend gives a right result on this device where it runs, with {software}: {ran}.", caveats=_CAVEATS),
     "reproduces": Case("differs", "Pinned, {which} a wrong result on this device, with {software}: {where}.", caveats=_CAVEATS,
-                       advice=(Advice("Keep away from what each pinned backend gets wrong here: {avoid}."),)),
+                       advice=(Advice("With a backend pinned, keep away from what it gets wrong here. {avoid}."),)),
     "incomplete": Case("not measurable", "every pinned backend gives a right result on this device where it runs ({ran}), with {software}, but some broke off: {broke_off} ({reason}).", partly=True),
     "none-ran": not_measurable("no pinned backend gave a result in any {report} that this run tried, with {software} ({reason})."),
 }
@@ -71,7 +71,7 @@ def pinned_rule(facts: RunFacts) -> Decision:
     if bad:
         where = "; ".join(f"{title(pin)} in {Count(len(found))} of {Count(len(ran[pin]))} ({', '.join(named(one) for one in found)})" for pin, found in bad.items())
         return decide("reproduces", **args, where=where, which=f"{listed([title(pin) for pin in bad])} {verb(tuple(bad), 'gives', 'give')}",
-                      avoid="; ".join(f"on {title(pin)} {listed([one.probe.avoid.rstrip('.') for one in found])}" for pin, found in bad.items()))
+                      avoid=". ".join(f"On {title(pin)}: {listed([one.probe.avoid.rstrip('.') for one in found])}" for pin, found in bad.items()))
     if not any(ran.values()):
         return decide("none-ran", **args, reason=_first_reason(tried, PINS))
     counted = listed([f"{title(pin)} in {number_of(len(found), REPORT)}" for pin, found in ran.items() if found])
@@ -79,9 +79,9 @@ def pinned_rule(facts: RunFacts) -> Decision:
 
 
 CURES_CASES: dict[str, Case] = {
-    "all-cure": Case("holds", "{all} that these pages give turn what came out wrong into a right result on this device, with {software}: {which}.",
+    "all-cure": Case("holds", "{all} that these pages give help on this device, with {software}: with them {which} come out right.",
                      because=(Because("dear", "What they cost: {dear}."),)),
-    "one-cures": Case("holds", "The one cure that these pages give turns what came out wrong into a right result on this device, with {software}: {which}.",
+    "one-cures": Case("holds", "The one cure that these pages give helps on this device, with {software}: with it {which} comes out right.",
                       because=(Because("dear", "What it costs: {dear}."),)),
     "some-fail": Case("differs", "Not every cure helps on this device, with {software}: {which} {verb} not right after it; these pages do not advise it.", because=(Because("cured", "The others help: {cured}."),)),
     "not-run": not_measurable("with {software}, the cure of {which} was not run on this device.", partly=True),
@@ -101,7 +101,13 @@ def cures_rule(facts: RunFacts) -> Decision:
         return decide("some-fail", **args, which=listed(failed), verb=verb(failed, "is", "are"))
     if by[Healing.NOT_RUN]:
         return decide("not-run", **args, which=names(by[Healing.NOT_RUN]))
-    return decide("one-cures" if len(needed) == 1 else "all-cure", **args, all=f"All {Count(len(needed))} cures", which=names(needed), dear="; ".join(_costs(needed)))
+    return decide("one-cures" if len(needed) == 1 else "all-cure", **args, all=f"All {Count(len(needed))} cures", which=_by_kind(needed), dear="; ".join(_costs(needed)))
+
+
+def _by_kind(probes: Sequence[ProbeFacts]) -> str:
+    """Reports and traps apart, for a trap was no wrong result before: `one public report (pytorch#191612) and 2 traps (…)`."""
+    kinds = [(REPORT, [one for one in probes if not one.trap]), ("trap", [one for one in probes if one.trap])]
+    return listed([f"{number_of(len(found), noun)} ({names(found)})" for noun, found in kinds if found])
 
 
 def _costs(probes: Sequence[ProbeFacts]) -> list[str]:

@@ -19,14 +19,40 @@ from ..saying.units import Count, Seconds, listed, plural
 _HEADS = ("Reported", "What goes wrong", "Inputs; what is compared", "Unpinned", *(title(pin) for pin in PINS))
 _MASKS = {"none": "none", "causal": "`is_causal`", "bool": "bool", "float": "floats in the type of q"}
 _OUTCOMES = {"right": "right", "refused": "refused", "failed": "broke off"}
+LOOSE = 1.0
+"""A relative error that a bound allows and that is as large as the exact result itself."""
 _HEALED = {Healing.CURES: "right", Healing.FAILS: "not right", Healing.NOT_RUN: "not run"}
 
 
 def evidence(facts: RunFacts) -> Evidence:
     return Evidence(tables=(*_probes(reports(facts), "Public reports of wrong results, tried on this device. Each choice is compared with FP64."),
-                            *_probes(traps(facts), "What torch documents and many do not expect: no wrong result of torch, and not what the writer of the call meant."),
+                            *_probes(traps(facts), "Traps: what torch documents, or what follows from its formula or is left open by it. No wrong result of torch, and not what the writer of the call meant."),
                             *_cures(facts), *_picks(facts), *_gradients(facts)),
-                    folds=tuple(_fold(one) for one in cures(facts) if one.healing is Healing.CURES))
+                    folds=(*(_fold(one) for one in cures(facts) if one.healing is Healing.CURES), *_sources(facts), *_refusals(facts)))
+
+
+def _sources(facts: RunFacts) -> tuple[Fold, ...]:
+    """Every public report with what its reporter named, and the seconds that its probe took here; those of a probe stand in its first row."""
+    tried = (*reports(facts), *traps(facts))
+    rows = tuple((Url(report.name, report.url), report.versions, report.devices, report.backends, Seconds(one.run.seconds) if not place and one.run and one.run.seconds else None)
+                 for one in tried for place, report in enumerate(one.probe.reports))
+    if not rows:
+        return ()
+    took = f" All probes took {Seconds(facts.watch.seconds)} of this run, cures and what torch picks included." if facts.watch.seconds else ""
+    return (Fold("Versions, devices and backends that each report names, and how long its probe took here",
+                 f"In the reporters' terms, not those of this device.{took}", tables=(Table(columns("Report", "Versions", "Devices", "Backends", "#Its probe took"), rows),)),)
+
+
+def _refusals(facts: RunFacts) -> tuple[Fold, ...]:
+    """torch's words where it refused, each once, with who met them."""
+    met: dict[str, list[str]] = {}
+    for one in (*reports(facts), *traps(facts)):
+        for choice in (DEFAULT, *PINS):
+            found = one.tried(choice)
+            if found is not None and found.outcome == "refused":
+                met.setdefault(refusal(found.reason or "no reason recorded"), []).append(f"{named(one)} ({'unpinned' if choice == DEFAULT else title(choice)})")
+    rows = tuple((words, ", ".join(who)) for words, who in met.items())
+    return (Fold("What torch said where it refused", "A refusal is neither right nor wrong.", tables=(Table(columns("In torch's words", "For"), rows),)),) if rows else ()
 
 
 def _probes(probes: Sequence[ProbeFacts], caption: str) -> tuple[Table, ...]:
@@ -65,7 +91,17 @@ def _notes(probes: Sequence[ProbeFacts]) -> list[str]:
                 who = "unpinned" if choice == DEFAULT else title(choice)
                 reasons.setdefault(refusal(tried.reason or "no reason recorded"), []).append(f"{named(one)} ({who})")
     return [f"Broke off: {', '.join(who)}: {reason}." for reason, who in reasons.items()] + [
-        f"{named(one)}: {one.run.not_here.rstrip('.')}." for one in probes if one.run and one.run.not_here]
+        f"{named(one)}: {one.run.not_here.rstrip('.')}." for one in probes if one.run and one.run.not_here] + [said for one in probes if (said := _loose(one))]
+
+
+def _loose(probe: ProbeFacts) -> str:
+    """That a tensor's bound is so wide that *right* says little: rounding alone may be off by as much as the exact result is large."""
+    held = [tried for choice in (DEFAULT, *PINS) for tried in (probe.tried(choice), probe.controlled(choice)) if tried is not None and tried.outcome == "right"]
+    widest: dict[str, float] = {}
+    for one in (one for tried in held for one in tried.compared if one.right and one.allowed is not None and one.allowed >= LOOSE):
+        widest[one.tensor] = max(widest.get(one.tensor, 0.0), one.allowed or 0.0)
+    said = listed([f"{tensor} (up to {share(allowed)} is allowed)" for tensor, allowed in widest.items()])
+    return f"{named(probe)}: rounding alone may be off there by more than the exact {said}, so “right” says no more than that it is finite and within that bound." if said else ""
 
 
 def _cures(facts: RunFacts) -> tuple[Table, ...]:

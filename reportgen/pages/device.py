@@ -14,7 +14,7 @@ from ..run import ClockSample, noise, recorded
 from ..run.workload import Workload
 from ..saying.tables import Code, Link, Table, columns
 from ..saying.units import Bytes, BytesPerSecond, Count, FlopPerSecond, Percent, Seconds, significant
-from . import board, pictures, summaries, trained
+from . import board, marks, pictures, summaries, trained
 from .cells import Sentence, signed
 from .environment import page
 from .site import Site, device_said
@@ -30,9 +30,9 @@ def render(site: Site, facts: RunFacts) -> str:
     picture = pictures.overview(facts)
     return page("device.md.j2", at, facts=facts, caveats=caveats.all_said(facts), device=device_said(facts), counting=evaluate(COUNTING, facts), workload=facts.workload.describe(), environment=environment(facts),
                 settings=settings(facts), overview=site.chart(facts, picture, at) if picture else "",
-                kernel_counts=summaries.kernel_counts(facts), counts_missing=summaries.counts_missing(facts), slowdown=summaries.slowdown(facts), cpu_bill=summaries.cpu_bill(facts),
-                occupancy=summaries.occupancy_steps(facts), occupancy_missing=summaries.occupancy_missing(facts), numbers=summaries.numbers(facts),
-                training=trained.training(facts), board=board.board(site, facts, at), tally=board.tally(site, facts), integrity=integrity(facts),
+                kernel_counts=summaries.kernel_counts(facts), counts_missing=summaries.counts_missing(facts), slowdown=summaries.slowdown(facts), cpu_bill=marks.one(facts, summaries.cpu_bill(facts)),
+                occupancy=summaries.occupancy_steps(facts), occupancy_missing=summaries.occupancy_missing(facts), numbers=marks.one(facts, summaries.numbers(facts)),
+                training=marks.one(facts, trainings) if (trainings := trained.training(facts)) else None, board=board.board(site, facts, at), tally=board.tally(site, facts), integrity=integrity(facts),
                 ceilings=ceilings(facts), ceilings_missing=ceilings_missing(facts), company=company(facts), clocks=clocks(facts), phases=phases(facts), noise=noise.table(facts, facts.extras.get("noise")), downloads=downloads(facts),
                 protocol=protocol(facts), repetitions=repetitions(facts))
 

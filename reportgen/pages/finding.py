@@ -9,6 +9,7 @@ from ..analysis import RunFacts
 from ..questions import caveats, sources
 from ..questions.model import Chart, Finding, Outcome, Question, Source
 from ..saying.tables import Link, Table, columns
+from . import marks
 from .cells import Anchored, Badge, Lines, Sentence
 from .environment import page
 from .site import Site, device_name, device_said
@@ -49,7 +50,7 @@ def evidence(site: Site, facts: RunFacts, finding: Finding, at: str, above: tupl
     items = said(site, facts, finding)
     shared = [caveat for caveat, times in Counter(c for item in items for c in item.outcome.caveats).items() if times > 1]
     details = [(item, [c for c in item.outcome.caveats if c not in shared and c not in above]) for item in items]
-    return page("evidence.md.j2", at, verdicts=verdicts(items), tables=shown.tables, charts=charts, folds=shown.folds, shared=[c for c in shared if c not in above], alone=len(items) == 1,
+    return page("evidence.md.j2", at, verdicts=verdicts(items), tables=marks.timed(facts, shown.tables), charts=charts, folds=shown.folds, shared=[c for c in shared if c not in above], alone=len(items) == 1,
                 details=[(item, own) for item, own in details if item.outcome.because or own]).strip("\n")
 
 

@@ -12,7 +12,7 @@ from ..questions.model import Source
 from ..review.diff import example
 from ..saying.markup import sentence
 from ..saying.tables import Table, columns
-from . import board, glance, lead, pictures, summaries, trained
+from . import board, glance, lead, marks, pictures, summaries, trained
 from .cells import error, signed, us
 from .environment import page
 from .site import Site, device_said, software
@@ -31,7 +31,7 @@ def index(site: Site) -> str:
     sentences = [text for text in (first.wall(facts), first.cpu_cost(facts), first.first_call(facts), first.default_backend(facts)) if text]
     return page("index.md.j2", INDEX, site=site, device=device_said(facts), folder=f"runs/{facts.slot}/index.md", introduction=lead.introduction(facts),
                 alarm=first.alarm(facts), unsafe=right_words.unsafe(facts), caveats=caveats.travelling(facts), winner=first.winner(facts), glance=glance.table(facts), sentences=sentences, advice=lead.advice(site, facts), overview=site.chart(facts, picture, INDEX) if picture else "",
-                kernel_counts=summaries.kernel_counts(facts), counts_missing=summaries.counts_missing(facts), slowdown=summaries.slowdown(facts), cpu_bill=summaries.cpu_bill(facts),
+                kernel_counts=summaries.kernel_counts(facts), counts_missing=summaries.counts_missing(facts), slowdown=summaries.slowdown(facts), cpu_bill=marks.one(facts, summaries.cpu_bill(facts)),
                 occupancy=summaries.occupancy_steps(facts), occupancy_missing=summaries.occupancy_missing(facts), board=board.board(site, facts, INDEX),
                 tally=board.tally(site, facts), article=board.tally(site, facts, Source.ARTICLE), devices=board.devices(site))
 
@@ -39,8 +39,8 @@ def index(site: Site) -> str:
 def beyond(site: Site) -> str:
     """`beyond.md`: questions that the article does not ask and the evidence answers."""
     facts = site.featured
-    return page("beyond.md.j2", BEYOND, device=device_said(facts), software=sentence(software(facts)), wall=wall(facts), calls=calls(facts), cold=cold(facts),
-                accuracy=accuracy(facts), training=trained.training(facts), no_training=summaries.not_taken(facts, "training"), compiled=facts.variants.get("naive_compiled"), others=site.others, device_name=device_said)
+    return page("beyond.md.j2", BEYOND, device=device_said(facts), software=sentence(software(facts)), wall=marks.one(facts, wall(facts)), calls=marks.one(facts, calls(facts)), cold=marks.one(facts, cold(facts)),
+                accuracy=accuracy(facts), training=marks.one(facts, trainings) if (trainings := trained.training(facts)) else None, no_training=summaries.not_taken(facts, "training"), compiled=facts.variants.get("naive_compiled"), others=site.others, device_name=device_said)
 
 
 def reading(site: Site, path: str) -> str:

@@ -8,6 +8,7 @@ from ..questions.evaluate import evaluate, shown
 from ..questions.model import Finding, Outcome
 from ..readings import COUNTING, READINGS
 from ..saying.tables import Link, Table, columns
+from . import marks
 from .cells import Anchored, Lines, Sentence
 from .environment import page
 from .site import Site, device_name, device_said
@@ -37,7 +38,7 @@ def evidence(site: Site, facts: RunFacts, reading: Finding, at: str) -> str:
     answers = [(question, evaluate(question, facts)) for question in reading.questions]
     found = shown(reading, facts)
     rows = tuple((Anchored(question.id, question.asks), Sentence(said.headline)) for question, said in answers)
-    return page("answers.md.j2", at, answers=Table(columns("Question", "What this device shows"), rows), tables=found.tables,
+    return page("answers.md.j2", at, answers=Table(columns("Question", "What this device shows"), rows), tables=marks.timed(facts, found.tables),
                 charts=[site.chart(facts, chart, at) for chart in found.charts], details=[(question, said) for question, said in answers if said.because or said.caveats]).strip("\n")
 
 

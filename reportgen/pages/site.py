@@ -12,7 +12,7 @@ from ..analysis import RunFacts, State, VariantFacts
 from ..questions import evaluate
 from ..questions.model import Chart, Evidence, Finding, Outcome
 from ..saying.markup import alt, label, sentence
-from . import charts
+from . import charts, marks
 
 MARKER = "<!-- Generated from the recorded runs by `make render`: edit the templates or record a run, never this file. -->"
 SVG_MARKER = "<!-- Generated from the recorded runs by `make render`. -->"
@@ -46,7 +46,8 @@ class Site:
         if path not in self.files:
             self.files[path] = marked(charts.svg(chart.form, chart.data, chart.alt))
         image = f"![{alt(chart.alt)}]({root(page)}{path})"
-        return f"{image}\n\n*{sentence(chart.caption)}*" if chart.caption else image
+        caption = marks.caption(facts, chart)
+        return f"{image}\n\n*{sentence(caption)}*" if caption else image
 
 
 def build(runs: Sequence[RunFacts], featured: str, findings: Sequence[Finding]) -> Site:

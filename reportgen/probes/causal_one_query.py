@@ -32,7 +32,7 @@ PROBE = Probe(
     compared="the output, with that of a mask aligned bottom-right: the query sees every key of its cache",
     avoid="`is_causal=True` where there are fewer queries than keys",
     make=_make,
-    cure=Cure("Align the mask bottom-right; for a single query, leave the mask out.",
+    cure=Cure("Align the mask bottom-right.",
               "from torch.nn.attention.bias import causal_lower_right\n\n"
               "out = F.scaled_dot_product_attention(q, k, v, attn_mask=causal_lower_right(q.size(-2), k.size(-2)))\n", _cure),
 )

@@ -37,5 +37,5 @@ PROBE = Probe(
     compared="the output",
     avoid="a mask whose last row begins past its 2³²-th element",
     make=_make,
-    cure=Cure("Copy the part of the mask that is used, or split the queries.", "out = F.scaled_dot_product_attention(q, k, v, attn_mask=mask.contiguous())\n", _cure),
+    cure=Cure("Copy the part of the mask that is used.", "out = F.scaled_dot_product_attention(q, k, v, attn_mask=mask.contiguous())\n", _cure),
 )

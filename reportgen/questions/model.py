@@ -224,11 +224,12 @@ class Chart:
 
 @dataclass(frozen=True)
 class Fold:
-    """A few lines of code under a line to open, with a sentence before them."""
+    """Under a line to open: a sentence, then a few lines of code or tables."""
 
     summary: str
     says: str
-    code: str
+    code: str = ""
+    tables: tuple[Table, ...] = ()
 
 
 @dataclass(frozen=True)

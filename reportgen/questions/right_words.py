@@ -8,7 +8,7 @@ from typing import Any
 from variants.backends import BACKENDS, title
 
 from ..analysis import FUSED, RunFacts
-from ..analysis.correctness import Gradients, concerned, marks, masked_gradients, not_of, off, own_gradients, unsafe_needs, without_implied, wrong
+from ..analysis.correctness import Gradients, concerned, marks, masked_gradients, not_of, off, own_gradients, traps, unsafe_needs, without_implied, wrong
 from ..analysis.watch import Healing, ProbeFacts
 from ..probes import Needs
 from ..run import DEFAULT, Compared
@@ -146,11 +146,26 @@ def unless(facts: RunFacts, leads: Leads | None, args: Mapping[str, Any]) -> str
     choices, without = _choices(leads, args), leads.without | (not_of(facts.workload) if leads.this_shape else frozenset())
     found = [needs for choice in choices for needs in unsafe_needs(facts, choice, without)]
     conditions = tuple(dict.fromkeys(needs for needs in found if not any(other < needs for other in found)))
+    limits = [_not_for(facts, choices, without, conditions), _mind(facts, choices, without)]
+    return " ".join(said for said in limits if said)
+
+
+def _not_for(facts: RunFacts, choices: Sequence[str], without: frozenset[Needs], conditions: Sequence[frozenset[Needs]]) -> str:
     if not conditions:
         return ""
     wrong_ones = [choice for choice in choices if concerned(wrong(facts, choice), without)]
     who = "the unpinned call" if DEFAULT in wrong_ones else listed([title(choice) for choice in wrong_ones])
     return f"Not for {calls(conditions)}: there {who} can give a wrong result on this device (“Is it right?” says what to write)."
+
+
+def _mind(facts: RunFacts, choices: Sequence[str], without: frozenset[Needs]) -> str:
+    """The traps that these choices fall into and another backend does not: there the choice decides what comes out."""
+    met = [one for one in concerned(traps(facts), without) if one.right_pins and any(one.wrong(choice) for choice in choices)]
+    if not met:
+        return ""
+    fallen = [choice for choice in choices if any(one.wrong(choice) for one in met)]
+    who = "the unpinned call" if DEFAULT in fallen else listed([title(choice) for choice in fallen])
+    return f"Mind {calls(list(dict.fromkeys(one.probe.needs for one in met)))}: there {who} {verb(fallen, 'falls', 'fall')} into a trap that not every backend has (“Is it right?” says what to write)."
 
 
 def _choices(leads: Leads, args: Mapping[str, Any]) -> tuple[str, ...]:

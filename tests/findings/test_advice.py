@@ -321,7 +321,7 @@ def test_every_piece_of_advice_is_given_somewhere():
     assert declared - found == set()
 
 
-LEADING = re.compile(r"\bis_causal|[Pp]in (?:the winner|one of|a backend|a fused)|unpinned for this|[Ll]eave it open|[Uu]se a fused|fused (?:SDPA )?backend goes|A fused backend removes|as the one call")
+LEADING = re.compile(r"\bis_causal|[Pp]in (?:the winner|one of|a backend|a fused)|unpinned for this|[Ll]eave it open|[Uu]se a fused|fused (?:SDPA )?backend goes|[Aa] fused backend (?:removes|does)|as the one call")
 """Words that send a reader's call to a backend."""
 
 
@@ -340,6 +340,18 @@ def test_advice_is_limited_by_what_reproduces_and_only_by_that():
     far = watch.build(recorded({"far-logits": {"default": wrong(picked="cudnn")}}), [replace(one, needs=frozenset({Needs.LARGE_LOGITS})) for one in KNOWN])
     assert advised(replace(facts(), watch=far), "flash-fastest")[0] == (
         f"{unpinned} Not for a call with logits far from 0: there the unpinned call can give a wrong result on this device (“Is it right?” says what to write).")
+
+
+def test_a_trap_limits_advice_where_the_choice_of_a_backend_decides_what_comes_out():
+    """What every backend does is no reason for another one; a call whose words rule the trap out is not warned of it."""
+    some = {"default": wrong(error=1.2, picked="cudnn"), "cudnn": wrong(error=1.2)}
+    empty = [replace(one, needs=frozenset({Needs.MASK, Needs.EMPTY_ROWS})) if one.id == "one-query-causal" else one for one in KNOWN]
+    run = replace(facts(), watch=watch.build(recorded({"one-query-causal": some}), empty))
+    assert advised(run, "sdpa-pin")[0].endswith("leave it open in production unless you have timed your shapes. Mind a call with a row that may see no key: "
+                                                "there the unpinned call falls into a trap that not every backend has (“Is it right?” says what to write).")
+    assert "Mind" not in advised(run, "flash-fastest")[0], "its own words rule a mask out"
+    everyone = replace(facts(), watch=watch.build(recorded({"one-query-causal": {name: wrong(error=1.2) for name in ("default", "math", "efficient", "flash", "cudnn")}}), empty))
+    assert advised(everyone, "sdpa-pin")[0].endswith("leave it open in production unless you have timed your shapes.")
 
 
 def test_a_condition_that_a_wider_one_holds_is_not_named_twice():

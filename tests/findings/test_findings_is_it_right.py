@@ -71,11 +71,11 @@ CASES_REACHED = {
         lambda: untrained(), "Not measurable: no variant's gradients could be compared with FP64, with torch 2.11.0+cu130 and cuDNN 9.19.0 (CUDA out of memory)."),
     ("cures-cure", "one-cures"): (
         lambda: on_default(cures={"mask-in-fp32": cured()}),
-        "The one cure that these pages give turns what came out wrong into a right result on this device, with torch 2.11.0+cu130 and cuDNN 9.19.0: pytorch#191612."),
+        "The one cure that these pages give helps on this device, with torch 2.11.0+cu130 and cuDNN 9.19.0: with it one public report (pytorch#191612) comes out right."),
     ("cures-cure", "all-cure"): (
         lambda: tried(facts(), {"mask-in-fp32": NOT_FINITE, **TRAPPED}, cures={"mask-in-fp32": cured(), "one-query-causal": cured()}),
-        "All 2 cures that these pages give turn what came out wrong into a right result on this device, with torch 2.11.0+cu130 and cuDNN 9.19.0: "
-        "pytorch#191612 and one-query-causal."),
+        "All 2 cures that these pages give help on this device, with torch 2.11.0+cu130 and cuDNN 9.19.0: "
+        "with them one public report (pytorch#191612) and one trap (one-query-causal) come out right."),
     ("cures-cure", "some-fail"): (
         lambda: tried(facts(), {"mask-in-fp32": NOT_FINITE, **TRAPPED}, cures={"mask-in-fp32": cured("reproduces", compared=(compared(error=0.2),)), "one-query-causal": cured()}),
         "Not every cure helps on this device, with torch 2.11.0+cu130 and cuDNN 9.19.0: pytorch#191612 (output: relative error 20 %, allowed 0.65 %) is not right after it; "
@@ -117,7 +117,7 @@ def test_one_reason_stands_behind_all_four_claims_of_an_older_run():
 def test_a_trap_alone_is_no_wrong_result_and_is_named_apart():
     trapped = asked("default-right", tried(facts(), TRAPPED))
     assert (trapped.verdict, trapped.case) == ("holds", "all-right")
-    assert trapped.because == ("Apart from these, and documented by torch: unpinned, a call falls into one-query-causal.",)
+    assert trapped.because == ("Apart from these, and no wrong result of torch: unpinned, a call falls into a trap in one-query-causal.",)
 
 
 def test_what_only_another_backend_gets_wrong_leaves_the_default_right():
@@ -187,9 +187,9 @@ def test_traps_have_a_table_of_their_own_and_nothing_in_it_is_called_wrong():
 def test_a_cure_stands_as_code_with_what_it_costs():
     shown = is_it_right.FINDING.evidence(on_default(cures={"mask-in-fp32": cured()}))
     assert "| pytorch#191612 | a call with a mask in another type than q | Cast the mask to the type of q. | unpinned | right | 80.0 µs | 92.0 µs |" in markdown(shown.tables[2])
-    assert [(fold.summary, fold.code) for fold in shown.folds] == [
+    assert [(fold.summary, fold.code) for fold in shown.folds if fold.code] == [
         ("What to write for a call with a mask in another type than q (pytorch#191612)", "F.scaled_dot_product_attention(q, k, v, attn_mask=mask.to(q.dtype))")]
-    assert is_it_right.FINDING.evidence(on_default(cures={"mask-in-fp32": cured("reproduces")})).folds == ()
+    assert is_it_right.FINDING.evidence(on_default(cures={"mask-in-fp32": cured("reproduces")})).folds[0].code == ""
 
 
 def test_a_cure_of_what_only_a_pinned_backend_gets_wrong_says_so():
@@ -229,3 +229,29 @@ def test_a_probe_that_this_program_no_longer_has_is_named_and_counts_nowhere():
     run = replace(run, watch=watch.build(with_more, [one.probe for one in run.watch.probes]))
     said = asked("default-right", run)
     assert (said.case, said.caveats) == ("all-right", ("Recorded in this run, and no longer among the probes: `gone`.",))
+
+
+def test_where_rounding_alone_outweighs_the_result_right_is_told_with_its_bound():
+    """A bound of 145 % passes a gradient of the wrong sign: right is then finite and no more."""
+    wide = Tried("right", None, (compared("output", 0.002), compared("gradient of q", 0.9, allowed=1.4542)))
+    shown = is_it_right.FINDING.evidence(tried(facts(), {"far-logits": {"math": wide, "flash": Tried("right", None, (compared("gradient of q", 0.4, allowed=0.99),))}}))
+    assert shown.tables[0].notes == ("cudnn-frontend#1072: rounding alone may be off there by more than the exact gradient of q (up to 145 % is allowed), "
+                                     "so “right” says no more than that it is finite and within that bound.",)
+    assert is_it_right.FINDING.evidence(tried(facts())).tables[0].notes == ()
+
+
+def test_each_report_stands_with_what_its_reporter_named_and_what_its_probe_took():
+    took = ProbeRun({"default": Tried("right")}, seconds=0.901)
+    run = tried(facts(), {"shared-heads": took})
+    run = replace(run, watch=replace(run.watch, seconds=22.556))
+    fold = next(fold for fold in is_it_right.FINDING.evidence(run).folds if fold.summary.startswith("Versions, devices"))
+    assert fold.says == "In the reporters' terms, not those of this device. All probes took 22.6 s of this run, cures and what torch picks included."
+    text = markdown(fold.tables[0])
+    assert "| [pytorch#191937](https://github.com/pytorch/pytorch/issues/191937) | a version | a device | a backend | 901 ms |" in text
+    assert "| [pytorch#1](https://github.com/pytorch/pytorch/issues/1) | a version | a device | a backend | — |" in text
+
+
+def test_a_refusal_stands_in_torchs_words_once_with_who_met_it():
+    shown = is_it_right.FINDING.evidence(tried(facts(), {"mask-in-fp32": {"efficient": REFUSED}, "far-logits": {"default": REFUSED}}))
+    fold = next(fold for fold in shown.folds if fold.summary == "What torch said where it refused")
+    assert markdown(fold.tables[0]).splitlines()[2:] == ["| No available kernel. Aborting execution | pytorch#191612 (efficient), cudnn-frontend#1072 (unpinned) |"]

@@ -121,6 +121,7 @@ VERDICTS: dict[str, dict[str, tuple[str, str | None]]] = {
     "trap_only": {"default-right": (HOLDS, "all-right"), "pinned-right": (HOLDS, "all-right"), "cures-cure": (HOLDS, "one-cures")},
     "old_run_without_probes": {"default-right": (UNMEASURED, "recorded-before"), "pinned-right": (UNMEASURED, "recorded-before"), "gradients-right": (UNMEASURED, "recorded-before"),
                                "cures-cure": (UNMEASURED, "recorded-before")},
+    "wrong_gradients_under_a_mask": {"gradients-right": (DIFFERS, "wrong"), "default-right": (HOLDS, "all-right"), "flash-fastest": (DIFFERS, "other-wins")},
     "wrong_gradients": {"gradients-right": (DIFFERS, "wrong"), "default-right": (HOLDS, "all-right")},
     "another_workload": {"math-3.7x": (UNMEASURED, "other-workload"), "math-slower": (HOLDS, "slower"), "flash-fastest": (DIFFERS, "other-wins")},
 }

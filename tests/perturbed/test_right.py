@@ -12,6 +12,7 @@ from reportgen.review.diff import RunDiff, Side, compare, render, words
 from reportgen.review.diff.gates import GATES
 from reportgen.review.rerun import keys
 
+UNDER_A_MASK = "SDPA cuDNN gives wrong gradients with this run's inputs (under a mask gradient of v: relative error 5 %, allowed 0.65 %): do not train with it here."
 QUIET = ("probe_elsewhere", "probe_nowhere", "probes_refused", "trap_only", "old_run_without_probes", "wrong_gradients")
 LINE = "**Unpinned, a call with a mask in another type than q can come out wrong on this device**: one public report reproduces here (cuDNN)."
 CAST = "For a call with a mask in another type than q (pytorch#191612): Cast the mask to the type of q."
@@ -92,9 +93,30 @@ def test_nobody_is_marked_without_cause(name: str, copies: Harness):
 
 def test_wrong_gradients_have_no_time_and_are_told_beside_the_forward(copies: Harness):
     copy = copies["wrong_gradients"]
-    assert "| [SDPA flash](variants/sdpa_flash.md) | wrong result | — | — | — | — | 20 % |" in copy.pages["beyond.md"]
+    assert "| [SDPA flash †](variants/sdpa_flash.md) | wrong result | — | — | — | — | 20 % |" in copy.pages["beyond.md"]
     assert "SDPA flash: wrong result: gradient of q: relative error 20 %, allowed 0.65 %" in copy.pages["beyond.md"]
     assert "† SDPA flash gives wrong gradients with this run's inputs (gradient of q: relative error 20 %, allowed 0.65 %): do not train with it here." in copy.front
+
+
+def test_gradients_that_are_wrong_under_a_mask_alone_keep_their_time_and_carry_the_sign(copies: Harness):
+    """Its own causal call is right, so its time counts; torch picks it, so the front page says it before the winner."""
+    copy = copies["wrong_gradients_under_a_mask"]
+    said = "**Unpinned, PyTorch picks SDPA cuDNN here, and its gradients are wrong** with this run's inputs: under a mask gradient of v: relative error 5 %, allowed 0.65 %."
+    assert said in copy.front and copy.front.index(said) < copy.front.index("is the fastest here") and said in copy.readme
+    assert "can come out wrong on this device" not in copy.front
+    assert f"† {UNDER_A_MASK}" in copy.front and "| [SDPA cuDNN †](variants/sdpa_cudnn.md) | ok | 248 |" in copy.pages["beyond.md"]
+    assert "| SDPA cuDNN | right: at most 0.3 % in 3 tensors | wrong: gradient of v: relative error 5 %, allowed 0.65 % |" in copy.pages["findings/is-it-right.md"]
+    assert "wrong result: gradient of v: relative error 5 %, allowed 0.65 %" in copy.pages["variants/sdpa_cudnn.md"]
+
+
+def test_tables_and_charts_of_speed_carry_the_sign_and_others_do_not(copies: Harness):
+    copy = copies["probe_on_default"]
+    line = "† SDPA cuDNN is right in a forward at this shape, and not in every call on this device."
+    for name in ("beyond.md", "hardware/limits.md", "hardware/roofline.md", "findings/fastest.md"):
+        assert line in copy.pages[name]
+    assert "| SDPA cuDNN † | 58.6 | 2.68× |" in copy.pages["hardware/limits.md"]
+    assert f"*GPU time of one forward on a logarithmic axis. The mark is the best that the measured ceilings allow. {line}*" in copy.pages["hardware/limits.md"]
+    assert "†" not in copy.pages["hardware/half-the-square.md"] + copies["probe_nowhere"].pages["hardware/limits.md"] + copies["probe_nowhere"].pages["beyond.md"]
 
 
 def test_an_older_run_says_once_that_nothing_was_tried(copies: Harness):
