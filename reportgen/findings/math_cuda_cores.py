@@ -15,6 +15,7 @@ from ..questions.steps import share, total
 from ..saying.markup import code
 from ..saying.tables import Code, Table, columns
 from ..saying.units import Bytes, Count, Flop, FlopPerSecond, Percent, Ratio, Seconds, listed, plural
+from . import math_waterfall
 
 PAIR = ("naive_inplace", "sdpa_math")
 
@@ -145,6 +146,7 @@ UPCAST_CASES: dict[str, Case] = {
             Because("wasted_time", "One of those, {wasted_time} long, casts the whole matrix of attention weights back, for a second result that `scaled_dot_product_attention` then drops."),
             Because("first_ratio", "Counted by the hardware, math's first matmul writes {first_math} to DRAM where that of naive in place writes {first_naive}, {first_ratio} as much."),
             Because("whole_math", "Counted over the whole forward, {whole_math} cross DRAM in math and {whole_naive} in naive in place."),
+            *math_waterfall.WIDE,
         ),
         caveats=(Because("no_lane", "Without a GPU lane the casts are seen as CPU ops only; their time is not."), OTHER_SHAPE),
         advice=(Advice("`torch.backends.cuda.allow_fp16_bf16_reduction_math_sdp(True)` keeps math in 16 bits: time it and check it.",
@@ -173,7 +175,7 @@ def upcast_rule(facts: RunFacts) -> Decision:
         score=Bytes(facts.workload.score_bytes), wide_score=Bytes(4 * facts.workload.score_elements),
         cast_time=Seconds(total(found.up)) if found.up else None, back_time=Seconds(total(found.down)) if found.down else None,
         wasted_time=Seconds(found.wasted.duration) if found.wasted else None, math_time=Seconds(total(math.activities)), no_lane=not math.activities,
-        fused=any(facts.ok(name) for name in FUSED), **_counted_bytes(facts))
+        fused=any(facts.ok(name) for name in FUSED), **math_waterfall.wide_args(facts), **_counted_bytes(facts))
 
 
 def _counted_bytes(facts: RunFacts) -> dict[str, object]:

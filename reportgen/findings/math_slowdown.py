@@ -14,9 +14,10 @@ from ..questions.model import Advice, Because, Case, Decision, Evidence, Finding
 from ..questions.needs import compared, unmet
 from ..questions.ranked import UNSTEADY, disagreement, interval, over_processes, timers_used, whiskers
 from ..questions.shared import OTHER_SHAPE, other_workload, software
-from ..questions.steps import share, stacked_roles, steps_table, total
+from ..questions.steps import stacked_roles, steps_table
 from ..saying.tables import Table, columns
 from ..saying.units import Count, Percent, Ratio, Seconds, listed, plural
+from . import math_waterfall
 
 PAIR = ("naive_inplace", "sdpa_math")
 PUBLISHED_RATIO = f"{published.load()['math_slowdown']}×"
@@ -35,10 +36,7 @@ SLOWER_CASES: dict[str, Case] = {
     "slower": Case(
         "holds",
         "SDPA math is slower than naive in place: {math} against {inplace} of {quantity} per forward, {ratio} as long ({processes}; {software}).",
-        because=(
-            Because("extra", "Besides the steps that both take, math runs {extra}; they make up {extra_share} of its time in the trace."),
-            Because("matmuls", "Its two matmuls alone take {matmuls}, against {naive_matmuls} in the naive forward."),
-        ),
+        because=(*math_waterfall.RANKED, *math_waterfall.WIDE),
         caveats=(Because("wall", "There is no GPU time on this device, so the wall time of eager forwards decides."), _TF32, OTHER_SHAPE),
         advice=_FALLBACK,
     ),
@@ -70,7 +68,7 @@ def slower_rule(facts: RunFacts) -> Decision:
         {inplace.id: "slower", math.id: "faster", None: "tie"}[pair.winner], **_ratio_args(pair),
         inplace=Seconds(inplace.times[quantity.name].median), math=Seconds(math.times[quantity.name].median), quantity=quantity.label,
         threshold=Percent(100 * pair.threshold), apart=disagreement([pair]), fused_faster=bool(faster(facts, math.id)),
-        software=software(facts, "torch", "cublas"), wall=quantity.name == "wall_time", tf32=tf32_setting(facts), other_workload=other_workload(facts), **_parts(inplace, math))
+        software=software(facts, "torch", "cublas"), wall=quantity.name == "wall_time", tf32=tf32_setting(facts), other_workload=other_workload(facts), **math_waterfall.ranked_args(facts))
 
 
 def _ratio_args(pair: Pair) -> dict[str, object]:
@@ -78,21 +76,6 @@ def _ratio_args(pair: Pair) -> dict[str, object]:
     ratio = pair.ratio
     return {} if ratio is None else {"ratio": Ratio(ratio.median), "low": Ratio(ratio.low), "high": Ratio(ratio.high), "processes": over_processes(ratio),
                                       "span": over_processes(ratio, told=False)}
-
-
-def _parts(inplace: VariantFacts, math: VariantFacts) -> dict[str, object]:
-    """What math does that the naive forward does not, and the matmuls of both, from their traces."""
-    if not (inplace.activities and math.activities):
-        return {}
-    # adding the bias is math's way of masking: a step that both take, under another name
-    common = {a.role for a in inplace.activities}
-    common |= {"add"} if "mask" in common else set()
-    extra = [a for a in math.activities if a.role not in common]
-    roles = list(dict.fromkeys(a.role for a in extra))
-    matmuls = [total([a for a in variant.activities if a.role == "matmul"]) for variant in (math, inplace)]
-    return {"extra": f"{plural(len(extra), 'more activity', 'more activities')} ({listed(roles)})" if extra else None,
-            "extra_share": share(total(extra), total(math.activities)),
-            "matmuls": Seconds(matmuls[0]) if all(matmuls) else None, "naive_matmuls": Seconds(matmuls[1])}
 
 
 RATIO_CASES: dict[str, Case] = {
@@ -196,7 +179,7 @@ def _roles(variant: VariantFacts) -> str:
 def evidence(facts: RunFacts) -> Evidence:
     shown = [facts.variants[name] for name in PAIR if facts.ok(name)]
     beside = published.same_workload(facts)
-    tables = [*_times(facts, shown, beside)]
+    tables = [*math_waterfall.table(facts), *_times(facts, shown, beside)]
     tables += [steps_table(v, f"{v.title}: all GPU activities of one forward, in launch order.") for v in reversed(shown) if v.activities]
     charts = (*time_bars("math-slowdown-gpu-time", [(v, v.gpu_time) for v in shown], "GPU time per forward",
                          f"GPU time per forward{whiskers(facts, 'gpu_time', PAIR)}" + (", marks are the article's averages under the profiler." if beside else "."),

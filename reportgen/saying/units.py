@@ -109,12 +109,12 @@ class Ratio(_Float):
 
 
 class Percent(_Float):
-    """A share, already in percent (12.5 means 12.5 %)."""
+    """A share, already in percent (12.5 means 12.5 %); what is negative has a true minus sign."""
 
     def __str__(self) -> str:
         value = float(self)
         text = f"{value:.2f}".rstrip("0").rstrip(".") if abs(value) < 99.995 else f"{value:.0f}"
-        return f"{text} %"
+        return f"{text.replace('-', '−')} %"
 
 
 class Count(int):
@@ -138,6 +138,17 @@ def text(value: object) -> str:
     if isinstance(value, int) and not isinstance(value, Count):
         return format(value, ",")
     return str(value)
+
+
+def added(seconds: float, unit: bool = True) -> str:
+    """A difference of two durations with its sign; without its unit, in microseconds.
+
+    >>> added(0.000789), added(-0.000092), added(-0.00000234, unit=False)
+    ('+789 µs', '−92.0 µs', '−2.34')
+    """
+    sign = "+" if seconds > 0 else "−" if seconds < 0 else ""
+    size = Seconds(abs(seconds))
+    return f"{sign}{size if unit else size.us()}"
 
 
 MOST_DIGITS = 5

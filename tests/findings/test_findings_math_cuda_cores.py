@@ -107,7 +107,9 @@ def test_the_cast_that_is_dropped_is_found_between_softmax_and_the_last_matmul()
     assert outcome("math-upcast", facts()).because == (
         "The casts up take 76.1 µs of 2.58 ms GPU time in the trace; a score matrix is then 512 MiB instead of 256 MiB, so a pass that reads it and writes it moves twice the bytes.",
         "Casts back down take 196 µs more.",
-        "One of those, 184 µs long, casts the whole matrix of attention weights back, for a second result that `scaled_dot_product_attention` then drops.")
+        "One of those, 184 µs long, casts the whole matrix of attention weights back, for a second result that `scaled_dot_product_attention` then drops.",
+        "Wider elements are not the reason: applying the mask asks for 1 GiB instead of 513 MiB and takes 1.10× as long and softmax itself asks for 1 GiB instead of 512 MiB "
+        "and takes 0.983× as long.")
 
 
 def test_what_was_not_measured_is_left_to_the_reader():
@@ -144,7 +146,7 @@ def test_counted_bytes_show_what_the_cast_costs():
     said = outcome("math-upcast", counters_h200())
     assert said.because[3].startswith("Counted by the hardware, math's first matmul writes 507 MiB to DRAM where that of naive in place writes 251 MiB, 2.02× as much.")
     assert said.because[4] == "Counted over the whole forward, 5.90 GiB cross DRAM in math and 2.01 GiB in naive in place."
-    assert len(outcome("math-upcast", facts()).because) == 3
+    assert not any("ounted" in sentence for sentence in outcome("math-upcast", facts()).because)
 
 
 def test_an_exact_count_is_called_exact_and_any_other_is_not():

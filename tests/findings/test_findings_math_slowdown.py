@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from builders import activities, activity, estimate, facts, variant
 from case_tables import outcome
-from turned import WIDE
+from turned import WIDE, renamed, without_ops
 
 from reportgen.findings.math_slowdown import FINDING
 from reportgen.numbers.statistics import Estimate
@@ -114,17 +114,48 @@ def test_another_workload_is_named_where_a_direction_is_judged_on_it():
         "Judged on another workload than the article's: batch 8, heads 16, sequence 1,024, head dimension 64, float16, causal.",)
 
 
-def test_the_reasons_of_the_slowdown_come_from_the_trace_and_go_with_it():
-    """`add` puts the mask on the scores, which the naive forward does as well; it is no step more."""
+def test_the_reasons_of_the_slowdown_are_ranked_by_the_trace_and_go_with_it():
+    """Of 2,580 − 930 µs; each part is a sum over the recorded forward."""
     assert outcome("math-slower", facts()).because == (
-        "Besides the steps that both take, math runs 14 more activities (cast, fill, tril, where, isneginf and all); they make up 36.2 % of its time in the trace.",
-        "Its two matmuls alone take 944 µs, against 167 µs in the naive forward.")
+        "The extra 1.65 ms in the trace, largest cause first: the two matmuls (in FP32 without Tensor Cores, +777 µs, 47.1 %), guarding fully masked rows (+652 µs, 39.5 %), "
+        "casting the weights for a result that is dropped (+184 µs, 11.2 %), casts of the inputs and the output (+87.7 µs, 5.3 %) and applying the mask (+34.7 µs, 2.1 %).",
+        "Math saves time in scaling (91.7 µs).",
+        "Rebuilding the mask on every call, one of the reasons that the article gives, accounts for 0.7 % of it.",
+        "Wider elements are not the reason: applying the mask asks for 1 GiB instead of 513 MiB and takes 1.10× as long and softmax itself asks for 1 GiB instead of 512 MiB "
+        "and takes 0.983× as long.")
     assert outcome("math-slower", variant(facts(), "sdpa_math", activities=())).because == ()
 
 
-def test_an_add_is_a_step_more_where_the_naive_forward_masks_nothing():
-    bare = activities(facts(), "naive_inplace", lambda a: None if a.role == "mask" else a)
-    assert "15 more activities (cast, fill, tril, where, add, isneginf and all)" in outcome("math-slower", bare).because[0]
+def test_a_slow_mask_comes_first_where_the_trace_has_it_so():
+    """tril of 4 µs takes 2 ms instead: the ranking is the run's, not the page's."""
+    run = activities(facts(), "sdpa_math", lambda a: replace(a, duration=2e-3) if a.role == "tril" else a)
+    said = outcome("math-slower", run).because
+    assert "largest cause first: building the mask (+2.01 ms, 55 %), the two matmuls" in said[0]
+    assert "accounts for 55 % of it." in said[2]
+
+
+def test_wider_elements_are_a_reason_where_time_follows_the_bytes():
+    """Softmax twice as long with twice the bytes; the mask is not."""
+    run = activities(facts(), "sdpa_math", lambda a: replace(a, duration=2 * 281.204e-6) if a.role == "softmax" else a)
+    said = outcome("math-slower", run).because
+    assert "Wider elements cost time: softmax itself asks for 1 GiB instead of 512 MiB and takes 2.00× as long." in said
+    assert "Wider elements are not the reason: applying the mask asks for 1 GiB instead of 513 MiB and takes 1.10× as long." in said
+
+
+def test_matmuls_are_called_fp32_only_where_they_are():
+    """The TF32 kernel runs on Tensor Cores; a math that casts nothing up is none in FP32."""
+    tf32 = renamed(facts(), "sdpa_math", "sm90_xmma_gemm_f32f32_tf32f32_f32_tn_n_tilesize64x256x32_warpgroupsize1x1x1_execute_segment_k_off_kernel__5x_cublas")
+    assert "the two matmuls (in TF32, +777 µs" in outcome("math-slower", tf32).because[0]
+    assert "the two matmuls (+777 µs" in outcome("math-slower", without_ops(facts(), "sdpa_math")).because[0]
+
+
+def test_the_table_of_extra_time_ends_with_its_sum():
+    table = FINDING.evidence(facts()).tables[0]
+    assert table.caption == "Where the extra time of SDPA math over Naive in place goes, by the traces of both."
+    assert [str(cell) for cell in table.rows[0][:5]] == ["the two matmuls", "+777", "47.1 %", "167", "944"]
+    assert [str(cell) for cell in table.rows[-2][:5]] == ["scaling", "−91.7", "−5.6 %", "126", "34.6"]
+    assert [str(cell) for cell in table.rows[-1][:5]] == ["together", "+1,650", "100 %", "930", "2,580"]
+    assert FINDING.evidence(variant(facts(), "sdpa_math", activities=())).tables[0].caption.startswith("Time per forward")
 
 
 def test_each_clock_has_its_own_floor():
@@ -165,7 +196,7 @@ def test_the_step_list_has_a_line_per_kernel_and_its_shares_add_up():
 
 
 def test_the_times_stand_beside_the_published_ratio():
-    times = FINDING.evidence(facts()).tables[0]
+    times = FINDING.evidence(facts()).tables[1]
     assert [str(cell) for cell in times.rows[0]] == [
         "GPU time, same inputs (hot)", "930 µs (928 µs to 932 µs)", "2.58 ms (2.57 ms to 2.59 ms)", "2.77×", "2.77× in every process", "3.7×"]
 
@@ -179,8 +210,8 @@ def test_memsets_of_math_are_named_too():
 
 def test_the_articles_ratio_stands_beside_its_own_workload_only():
     other = FINDING.evidence(facts(workload=WIDE))
-    assert [column.title for column in other.tables[0].columns] == ["Quantity", "Naive in place", "SDPA math", "Ratio", "Over the processes"]
-    assert other.tables[0].notes == ()
+    assert [column.title for column in other.tables[1].columns] == ["Quantity", "Naive in place", "SDPA math", "Ratio", "Over the processes"]
+    assert other.tables[1].notes == ()
     assert other.charts[0].data["reference"] is None
     assert other.charts[0].caption == "GPU time per forward; whiskers span the seven processes."
 
