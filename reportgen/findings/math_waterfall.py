@@ -75,7 +75,7 @@ def _unit(facts: RunFacts) -> str | None:
 
 
 def _widened(steps: Sequence[Step]) -> str | None:
-    parts = [f"{step.group.value} asks for {Bytes(step.second_bytes or 0.0)} instead of {Bytes(step.first_bytes or 0.0)} and takes {Ratio(step.second / step.first)} as long" for step in steps]
+    parts = [f"{step.group.value} asks for {Bytes(step.second_bytes or 0.0)} instead of {Bytes(step.first_bytes or 0.0)} and takes {Ratio(step.second / step.first)} the time" for step in steps]
     return listed(parts) or None
 
 
