@@ -34,6 +34,7 @@ def build(run: Run) -> RunFacts:
     noise = current(run)
     return RunFacts(
         slot=run.slot,
+        recorded_on=run.recorded_on,
         older=run.older,
         device=run.device,
         software=run.software,

@@ -233,7 +233,7 @@ class Caveat:
 
 @dataclass(frozen=True)
 class RunFacts:
-    """Everything known of one run. `slot` names it; `floor` is the same-code floor of GPU time (relative).
+    """Everything known of one run. `slot` names it, `recorded_on` is its time as recorded (ISO 8601, UTC); `floor` is the same-code floor of GPU time (relative).
 
     floors: where whole runs of the same code were compared: quantity → the largest shift of any variant,
         and `quantity a/b` (ids in alphabetical order) → the largest shift of the two variants' ratio
@@ -269,6 +269,7 @@ class RunFacts:
     watched_by: tuple[str, ...] | None = None
     floor: float = 0.0
     floors: Mapping[str, float] = field(default_factory=dict)
+    recorded_on: str = ""
     extras: Mapping[str, Any] = field(default_factory=dict)
 
     @property

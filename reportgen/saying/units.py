@@ -227,3 +227,18 @@ def number_word(value: int) -> str:
 def multiple(value: int) -> str:
     """How many times as much, in words: `twice`, `four times`, `15 times`."""
     return {1: "once", 2: "twice"}.get(value) or f"{number_word(value)} times"
+
+
+MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December")
+
+
+def day(stamp: str) -> str:
+    """The day of an ISO 8601 time, in words; nothing of what is none.
+
+    >>> day("2026-12-03T04:14:36Z"), day("yesterday")
+    ('3 December 2026', '')
+    """
+    parts = stamp[:10].split("-")
+    if len(parts) != 3 or not all(part.isdecimal() for part in parts) or not 1 <= int(parts[1]) <= 12:
+        return ""
+    return f"{int(parts[2])} {MONTHS[int(parts[1]) - 1]} {int(parts[0])}"
