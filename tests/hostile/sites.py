@@ -1,18 +1,12 @@
-"""Builds the strict site of hostile runs, serves it on this machine alone, and looks at pages in a browser."""
+"""Builds the strict site of hostile runs, and says what is looked for in its pages."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
-import threading
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
 from perturbed.recorded import ROOT
 
@@ -60,25 +54,6 @@ def _forge(featured: run.Run) -> str:
     facts = analysis.build(featured)
     body = markdown.markdown(readme.section(facts, findings.outcomes(facts)), extensions=["tables"])
     return f"<!doctype html><meta charset=utf-8><title>README</title><body><article>{body}</article>"
-
-
-class _Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, *_: Any) -> None:
-        pass
-
-
-@contextmanager
-def served(site: Path) -> Iterator[str]:
-    """The address of the site on this machine."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(site)))
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}/"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
 
 
 def opened(site: Path, featured: str) -> list[str]:

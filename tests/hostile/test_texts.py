@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.browser import Browser, Seen, served
 from hostile import evidence, sites
-from hostile.browser import Browser, Seen
 from hostile.words import OUTSIDE, TEXTS
 from reportgen.pages import navigation
 
@@ -42,7 +42,7 @@ def plain(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Callable[[
 
 def looked_at(program: str, root: Path, text: str, featured: str) -> dict[str, Seen]:
     site = sites.built(root, text, featured)
-    with sites.served(site) as address, Browser(program, root / "profile") as browser:
+    with served(site) as address, Browser(program, root / "profile") as browser:
         seen = {page: browser.open(address + page, sites.LOOK) for page in sites.opened(site, featured)}
         found = "index.html?q=w"
         seen[found] = browser.open(address + found, sites.LOOK, wait="document.querySelectorAll('.md-search-result__item').length > 0")

@@ -1,21 +1,28 @@
 """A headless Chromium, spoken to over its debugging pipe: opens pages, and tells what they did.
 
-    with Browser(program, folder) as browser:
-        seen = browser.open(address)
+    with served(site) as address, Browser(program, folder) as browser:
+        browser.screen(1440, 900)
+        seen = browser.open(address + "index.html", "({title: document.title})")
 
 Standard library alone: messages are JSON, each ended by a zero byte, on the browser's file descriptors 3 and 4.
 """
 
 from __future__ import annotations
 
+import base64
 import fcntl
 import json
 import os
 import select
 import subprocess
 import tempfile
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -28,11 +35,13 @@ SECONDS = 60.0
 class Seen:
     """What a page did, and what stands in it.
 
-    dialogs: their texts; requests: addresses of all that was asked for; document: what `LOOK` returned
+    dialogs: their texts; requests: addresses of all that was asked for; errors: what the console and uncaught exceptions said;
+    document: what `look` returned
     """
 
     dialogs: list[str] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
     document: dict[str, Any] = field(default_factory=dict)
 
 
@@ -57,7 +66,7 @@ class Browser:
         target = self._call("Target.createTarget", url="about:blank")["targetId"]
         self._session: str | None = None
         self._session = self._call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        for domain in ("Page", "Runtime", "Network"):
+        for domain in ("Page", "Runtime", "Network", "Log"):
             self._call(f"{domain}.enable")
         return self
 
@@ -67,6 +76,29 @@ class Browser:
         self._said.close()
         os.close(self._read)
         os.close(self._write)
+
+    def screen(self, width: int, height: int) -> None:
+        """The window's size in CSS pixels, one device pixel each."""
+        self._call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+
+    def prefer(self, scheme: str = "light", media: str = "") -> None:
+        """The colours that a reader prefers, `light` or `dark`, and the medium: `print`, or empty for the screen. The next page follows it,
+        for what the page at hand stored as the reader's choice is forgotten."""
+        self.ask("(() => { try { localStorage.clear(); } catch { /* a page without an origin has none */ } })()")
+        self._call("Emulation.setEmulatedMedia", media=media, features=[{"name": "prefers-color-scheme", "value": scheme}])
+
+    def picture(self, full: bool = False) -> bytes:
+        """A PNG of the window, or of the page as a whole."""
+        shot = self._call("Page.captureScreenshot", format="png", captureBeyondViewport=full, **({"clip": self._whole()} if full else {}))
+        return base64.b64decode(shot["data"])
+
+    def printed(self) -> bytes:
+        """The page as an A4 PDF."""
+        return base64.b64decode(self._call("Page.printToPDF", paperWidth=8.27, paperHeight=11.69, printBackground=True)["data"])
+
+    def _whole(self) -> dict[str, float]:
+        size = self._call("Page.getLayoutMetrics")["cssContentSize"]
+        return {"x": 0, "y": 0, "width": size["width"], "height": min(size["height"], 16000), "scale": 1}
 
     def open(self, address: str, look: str, wait: str = "") -> Seen:
         """Opens a page, waits until it is loaded, and evaluates `look`, which gives an object. wait: something that becomes true within half a minute."""
@@ -82,9 +114,9 @@ class Browser:
         self._seen.document = self.ask(look)
         return self._seen
 
-    def ask(self, expression: str) -> Any:
-        """What a JavaScript expression in the page gives."""
-        answer = self._call("Runtime.evaluate", expression=expression, returnByValue=True)
+    def ask(self, expression: str, promised: bool = False) -> Any:
+        """What a JavaScript expression in the page gives. promised: it gives a promise, so wait for that."""
+        answer = self._call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=promised)
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
 
@@ -125,5 +157,29 @@ class Browser:
             os.write(self._write, json.dumps({"id": self._number, "method": "Page.handleJavaScriptDialog", "params": {"accept": True}, "sessionId": self._session}).encode() + b"\0")
         elif method == "Network.requestWillBeSent":
             self._seen.requests.append(given["request"]["url"])
+        elif method == "Runtime.exceptionThrown":
+            details = given["exceptionDetails"]
+            self._seen.errors.append(details.get("exception", {}).get("description") or details["text"])
+        elif method == "Log.entryAdded" and given["entry"]["level"] == "error":
+            self._seen.errors.append(f"{given['entry']['text']} {given['entry'].get('url', '')}".strip())
         elif method == "Page.loadEventFired":
             self._loaded = True
+
+
+class _Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+@contextmanager
+def served(site: Path) -> Iterator[str]:
+    """The address of a folder on this machine alone, with a slash at its end."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(site)))
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}/"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
