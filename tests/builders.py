@@ -149,7 +149,7 @@ def _facts(key: str) -> RunFacts:
         clocks=Clocks(reason="synthetic"),
         probes=_probes(spec, key), protocol=Protocol(processes=7, rounds=5), phases={},
         variants={name: _variant(key, spec, index) for index, name in enumerate(SIX)},
-        has_gpu_lane=lane, counters_reason="synthetic", floor=0.004,
+        has_gpu_lane=lane, counters_reason="synthetic", floor=0.004, recorded_on="2026-11-30",
     )
 
 

@@ -11,7 +11,7 @@ from ..analysis import RunFacts
 from ..questions.model import Finding
 from ..readings import READINGS
 from ..run import Run
-from . import compare, device, finding, front, names, navigation, reading, site, tree, variant
+from . import claims, compare, device, finding, front, names, navigation, reading, site, tree, variant
 
 ASSETS = "assets"
 
@@ -40,6 +40,7 @@ def render_facts(all_facts: Sequence[RunFacts], featured: str, findings: Sequenc
         found[variant.path(name)] = variant.render(all_pages, name)
     found[front.BEYOND] = front.beyond(all_pages)
     found[compare.PATH] = compare.render(all_pages)
+    found[claims.PATH] = claims.render(all_pages)
     found[names.PATH] = names.render(all_pages)
     for path in front.READING:
         found[path] = front.reading(all_pages, path)

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from ..analysis import RunFacts
 from ..questions import sources
 from ..questions.model import VERDICTS, Source, Verdict
-from ..saying.tables import Column, Link, Table, columns
+from ..saying.markup import sentence
+from ..saying.tables import Link, Table, columns
 from ..saying.units import listed, plural
 from .cells import Badge, Lines, Linked, Sentence
 from .site import Site, device_name, root
@@ -56,6 +57,24 @@ def _by_reason(rows: list[tuple[Linked, str]], head: str) -> Table:
     return Table(columns(head, "Why that cannot be said here"), tuple((Lines(tuple(map(str, statements))), Sentence(reason)) for reason, statements in reasons.items()))
 
 
+def counts(site: Site, facts: RunFacts) -> list[tuple[Verdict, str]]:
+    """`(holds, 25 claims)` for each verdict that some claim has."""
+    found = [outcome.verdict for outcome in site.outcomes[facts.slot].values()]
+    return [(verdict, plural(found.count(verdict), "claim")) for verdict in VERDICTS if verdict in found]
+
+
+def differing(site: Site, facts: RunFacts, page: str) -> list[str]:
+    """A line per claim that does not hold here, as Markdown: the badge, the claim with the link to its finding, and what is so instead."""
+    out = []
+    for finding in site.findings:
+        for claim in finding.claims:
+            outcome = site.outcomes[facts.slot][claim.id]
+            if outcome.verdict == "differs":
+                statement = Linked(sources.statement(claim, True), _target(site, facts, finding.slug, claim.id), root(page))
+                out.append(f"{Badge(outcome.verdict)} **{statement}** {sentence(outcome.reason)}")
+    return out
+
+
 def tally(site: Site, facts: RunFacts, source: Source | None = None) -> str:
     """`Of 31 claims, 14 hold, 10 differ and 5 are not measurable.` source: of those that it states alone."""
     verdicts = [outcome.verdict for outcome in site.outcomes[facts.slot].values() if source in (None, outcome.source)]
@@ -72,11 +91,3 @@ def devices(site: Site) -> Table:
         verdicts = [outcome.verdict for outcome in site.outcomes[facts.slot].values()]
         rows.append((Link(device_name(facts), f"runs/{facts.slot}/index.md"), facts.workload.name, facts.software.get("torch"), *(verdicts.count(v) for v in VERDICTS)))
     return Table(columns("Device", "Workload", "torch", *(f"#{verdict[0].upper()}{verdict[1:]}" for verdict in VERDICTS)), tuple(rows))
-
-
-def by_finding(site: Site, slug: str) -> Table:
-    """A finding's claims as columns, devices as rows."""
-    finding = next(f for f in site.findings if f.slug == slug)
-    rows = tuple((Link(device_name(facts), f"runs/{facts.slot}/findings.md#{slug}"), facts.workload.name,
-                  *(Badge(site.outcomes[facts.slot][claim.id].verdict) for claim in finding.claims)) for facts in site.runs)
-    return Table((*columns("Device", "Workload"), *(Column(claim.id, target=f"findings/{slug}.md#{claim.id}") for claim in finding.claims)), rows)

@@ -72,6 +72,24 @@ class Anchored:
         return f'<a id="{self.anchor}"></a>{Sentence(self.text)}'
 
 
+BLOCKS = " ▏▎▍▌▋▊▉"
+"""A cell in eighths, from nothing on; a whole one is █."""
+LONGEST_BAR = 24
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A bar of block characters, which a forge shows as well; the number stands beside it. share: of the longest, 0 to 1."""
+
+    id: str
+    share: float
+
+    def __str__(self) -> str:
+        eighths = max(1, round(8 * LONGEST_BAR * self.share))
+        drawn = "█" * (eighths // 8) + BLOCKS[eighths % 8].strip()
+        return f'<span class="bar {self.id.replace("_", "-")}" aria-hidden="true">{drawn}</span>'
+
+
 def us(value: Estimate | float | None) -> str | None:
     """A median in µs without its unit, for a column whose head carries it; `None` where there is none."""
     if value is None:

@@ -21,9 +21,8 @@ PATH = "compare.md"
 
 
 def render(site: Site) -> str:
-    verdicts = [(finding, board.by_finding(site, finding.slug)) for finding in site.findings]
     return page("compare.md.j2", PATH, devices=board.devices(site), gpu=times(site, "gpu_time", "gpu_time"), wall=times(site, "wall_time", None),
-                host=times(site, "host_time", None), ratios=ratios(site), counts=counts(site), verdicts=verdicts, recorded_before=recorded_before(site))
+                host=times(site, "host_time", None), ratios=ratios(site), counts=counts(site), recorded_before=recorded_before(site))
 
 
 def names(site: Site) -> tuple[str, ...]:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
+from typing import Any
 
 from ..analysis import RunFacts
-from ..questions import caveats, sources
-from ..questions.model import Chart, Finding, Outcome, Question, Source
-from ..saying.tables import Link, Table, columns
+from ..questions import caveats
+from ..questions.evaluate import evaluate
+from ..questions.model import Advised, Chart, Finding, Outcome, Question
+from ..saying.markup import sentence
+from ..saying.tables import Column, Link, Table, columns
+from ..saying.units import listed
 from . import marks
-from .cells import Anchored, Badge, Lines, Sentence
+from .cells import Badge, Sentence
 from .environment import page
-from .site import Site, device_name, device_said
+from .site import Site, device_name, device_said, root, stands
 
 
 @dataclass(frozen=True)
@@ -29,36 +33,51 @@ def path(finding: Finding) -> str:
 
 def render(site: Site, finding: Finding, number: int) -> str:
     """The page of `finding`; `number` is its place in the book, from 1."""
-    facts = site.featured
+    facts, at = site.featured, path(finding)
     following = site.findings[number] if number < len(site.findings) else None
-    return page(finding.template, path(finding), finding=finding, number=number, ours=all(claim.source is Source.TEAM for claim in finding.claims), count=len(site.findings), device=device_said(facts),
-                folder=f"runs/{facts.slot}/index.md", evidence=evidence(site, facts, finding, path(finding)), run_caveats=caveats.travelling(facts), advice=advice(site, facts, finding),
-                others=others(site, finding), following=following, workload=facts.workload)
+    return page(finding.template, at, finding=finding, number=number, count=len(site.findings), device=device_said(facts), stands=stands(facts), folder=f"runs/{facts.slot}/index.md",
+                run_caveats=caveats.travelling(facts), answer=answer(site, facts, finding), verdicts=verdicts(said(site, facts, finding), root(at)), advice=advice(site, facts, finding),
+                others=others(site, finding), following=following, workload=facts.workload, **evidence(site, facts, finding, at))
 
 
 def said(site: Site, facts: RunFacts, finding: Finding) -> list[Said]:
     return [Said(claim, site.outcomes[facts.slot][claim.id]) for claim in finding.claims]
 
 
-def evidence(site: Site, facts: RunFacts, finding: Finding, at: str, above: tuple[str, ...] = ()) -> str:
-    """The verdicts at a glance, the picture, the tables, then what stands behind each verdict, as Markdown for the page `at`.
+def answer(site: Site, facts: RunFacts, finding: Finding) -> str:
+    """What the page says first: the finding's own answer, or its first claim's sentence."""
+    if finding.answer is not None:
+        return evaluate(finding.answer, facts).headline
+    return said(site, facts, finding)[0].outcome.headline
+
+
+def evidence(site: Site, facts: RunFacts, finding: Finding, at: str, above: tuple[str, ...] = ()) -> dict[str, Any]:
+    """What `evidence.md.j2` shows on the page `at`: what stands behind each verdict, tables with the line that opens each, charts, code.
 
     Caveats `above` have been said already.
     """
     shown = site.evidence[facts.slot][finding.slug]
-    charts = [site.chart(facts, _named(chart, finding), at) for chart in shown.charts]
     items = said(site, facts, finding)
     shared = [caveat for caveat, times in Counter(c for item in items for c in item.outcome.caveats).items() if times > 1]
     details = [(item, [c for c in item.outcome.caveats if c not in shared and c not in above]) for item in items]
-    return page("evidence.md.j2", at, verdicts=verdicts(items), tables=marks.timed(facts, shown.tables), charts=charts, folds=shown.folds, shared=[c for c in shared if c not in above], alone=len(items) == 1,
-                details=[(item, own) for item, own in details if item.outcome.because or own]).strip("\n")
+    return {"tables": [folded(table) for table in marks.timed(facts, shown.tables)], "charts": [site.chart(facts, _named(chart, finding), at) for chart in shown.charts], "folds": shown.folds,
+            "shared": [c for c in shared if c not in above], "details": details}
 
 
-def verdicts(items: list[Said]) -> Table:
-    """One row per claim, with the anchor that other pages link to."""
-    head = sources.head(item.claim for item in items)
-    rows = tuple((Anchored(item.claim.id, sources.statement(item.claim, head == sources.MIXED)), Badge(item.outcome.verdict), Sentence(item.outcome.reason)) for item in items)
-    return Table(columns(head, "Here", "What this device shows"), rows)
+def folded(table: Table) -> tuple[str, Table]:
+    """The line that opens a table, and the table without it: its caption, or its heads where it has none."""
+    return (table.caption or listed([column.title for column in table.columns]), replace(table, caption=""))
+
+
+def verdicts(items: list[Said], to_root: str) -> list[str]:
+    """A line per claim, as Markdown: the badge, what this device shows, and the claim's id, with the anchor that other pages link to."""
+    return [f'<a id="{item.claim.id}"></a>{Badge(item.outcome.verdict)} {_shown(item)} [`{item.claim.id}`]({to_root}claims.md#{item.claim.id})' for item in items]
+
+
+def _shown(item: Said) -> str:
+    """What came out; where nothing did, the claim stands before the reason."""
+    reason = sentence(item.outcome.reason)
+    return f"{sentence(item.claim.statement)} {reason}" if item.outcome.verdict == "not measurable" else reason
 
 
 def _named(chart: Chart, finding: Finding) -> Chart:
@@ -66,28 +85,31 @@ def _named(chart: Chart, finding: Finding) -> Chart:
     return chart if chart.name.startswith(finding.slug) else replace(chart, name=f"{finding.slug}-{chart.name}")
 
 
-def advice(site: Site, facts: RunFacts, finding: Finding) -> list[str]:
-    """Each piece of advice once, in the claims' order."""
-    pieces = {piece.says: piece.text for item in said(site, facts, finding) for piece in item.outcome.pieces}
-    return list(pieces.values())
+def advice(site: Site, facts: RunFacts, finding: Finding) -> list[Advised]:
+    """Each piece of advice once: what saves most first, then in the claims' order."""
+    pieces = {piece.says: piece for item in said(site, facts, finding) for piece in item.outcome.pieces}
+    return sorted(pieces.values(), key=worth)
+
+
+def worth(piece: Advised) -> float:
+    """By which advice is sorted: what it saves per forward; what saves nothing of that kind comes last."""
+    return -piece.saves.seconds if piece.saves and piece.saves.per == "forward" else 0.0
 
 
 def others(site: Site, finding: Finding) -> Table | None:
-    """One row per other device: each claim's verdict and headline, in the order of the table above."""
-    rows = []
-    for facts in site.others:
-        outcomes = [item.outcome for item in said(site, facts, finding)]
-        shown = Lines(tuple(dict.fromkeys(f"{Badge(outcome.verdict)} {Sentence(outcome.reason)}" for outcome in outcomes)))
-        rows.append((Link(device_name(facts), f"runs/{facts.slot}/findings.md#{finding.slug}"), facts.workload.name, shown))
-    return Table(columns("Device", "Workload", "What it shows, claim by claim"), tuple(rows)) if rows else None
+    """One row per other device: a badge per claim, then that device's answer."""
+    heads = (*columns("Device", "Workload"), *(Column(claim.id, target=f"claims.md#{claim.id}") for claim in finding.claims), *columns("Answer there"))
+    rows = [(Link(device_name(facts), f"runs/{facts.slot}/findings.md#{finding.slug}"), facts.workload.name,
+             *(Badge(item.outcome.verdict) for item in said(site, facts, finding)), Sentence(answer(site, facts, finding))) for facts in site.others]
+    return Table(heads, tuple(rows)) if rows else None
 
 
 def of_run(site: Site, facts: RunFacts) -> str:
     """`runs/<slot>/findings.md`: every finding's evidence on this run."""
     at = f"runs/{facts.slot}/findings.md"
     throughout = _throughout(site, facts)
-    sections = [(finding, evidence(site, facts, finding, at, throughout), advice(site, facts, finding)) for finding in site.findings]
-    return page("run_findings.md.j2", at, device=device_said(facts), sections=sections, run_caveats=caveats.travelling(facts), workload=facts.workload, throughout=throughout)
+    sections = [(finding, verdicts(said(site, facts, finding), root(at)), advice(site, facts, finding), evidence(site, facts, finding, at, throughout)) for finding in site.findings]
+    return page("run_findings.md.j2", at, device=device_said(facts), sections=sections, run_caveats=caveats.travelling(facts), stands=stands(facts), throughout=throughout)
 
 
 def _throughout(site: Site, facts: RunFacts) -> tuple[str, ...]:

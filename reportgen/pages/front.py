@@ -15,7 +15,7 @@ from ..saying.tables import Table, columns
 from . import board, glance, lead, marks, pictures, summaries, trained
 from .cells import error, signed, us
 from .environment import page
-from .site import Site, device_said, software
+from .site import Site, device_said, software, stands
 
 NO_MORE = "≈ 0"
 INDEX = "index.md"
@@ -25,15 +25,13 @@ READING = {"reading-a-trace.md": "reading_a_trace.md.j2", "method.md": "method.m
 
 
 def index(site: Site) -> str:
-    """`index.md`: what this is, who wins, what to change, the four tables, the verdicts."""
+    """`index.md`: who wins, what to call, what to change, what differs from the article."""
     facts = site.featured
-    picture = pictures.overview(facts)
-    sentences = [text for text in (first.wall(facts), first.cpu_cost(facts), first.first_call(facts), first.default_backend(facts)) if text]
-    return page("index.md.j2", INDEX, site=site, device=device_said(facts), folder=f"runs/{facts.slot}/index.md", introduction=lead.introduction(facts),
-                alarm=first.alarm(facts), unsafe=right_words.unsafe(facts), caveats=caveats.travelling(facts), winner=first.winner(facts), glance=glance.table(facts), sentences=sentences, advice=lead.advice(site, facts), overview=site.chart(facts, picture, INDEX) if picture else "",
-                kernel_counts=summaries.kernel_counts(facts), counts_missing=summaries.counts_missing(facts), slowdown=summaries.slowdown(facts), cpu_bill=marks.one(facts, summaries.cpu_bill(facts)),
-                occupancy=summaries.occupancy_steps(facts), occupancy_missing=summaries.occupancy_missing(facts), board=board.board(site, facts, INDEX),
-                tally=board.tally(site, facts), article=board.tally(site, facts, Source.ARTICLE), devices=board.devices(site))
+    sentences = [text for text in (first.wall(facts), first.cpu_cost(facts), first.first_call(facts)) if text]
+    return page("index.md.j2", INDEX, site=site, device=device_said(facts), question=f"Which attention is fastest on {device_said(facts)}?", stands=stands(facts), folder=f"runs/{facts.slot}/index.md",
+                alarm=first.alarm(facts), unsafe=right_words.unsafe(facts), caveats=caveats.travelling(facts), winner=first.winner(facts), call=first.default_backend(facts), glance=glance.table(facts),
+                counts=board.counts(site, facts), sentences=sentences, advice=lead.advice(site, facts), differing=board.differing(site, facts, INDEX),
+                article=board.tally(site, facts, Source.ARTICLE), devices=board.devices(site))
 
 
 def beyond(site: Site) -> str:

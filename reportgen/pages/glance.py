@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
+import math
+
 from ..analysis import RunFacts, VariantFacts
 from ..analysis.ranking import Ranking, Standing, drawn, rank
 from ..numbers.quantities import heading
 from ..questions import right_words
 from ..saying.tables import Table, columns
 from ..saying.units import Ratio, listed, plural
-from .cells import error, us
+from .cells import Bar, error, us
 from .summaries import variant_link, without_empty
 
 
 def table(facts: RunFacts) -> Table:
-    """The deciding time and its ratio to the first, what a call costs the CPU, the kernels, the error; a row per variant.
+    """The deciding time with a bar, its ratio to the first, what a call costs the CPU, the kernels, the error; a row per variant, the quickest first.
 
     A variant without a right result shows its state, and its error where it has one; what nobody measured is no column.
     """
     row, ranking = drawn(facts), rank(facts)
-    titles = columns("Variant", f"#{heading(row.label)} (µs)", f"#{to_first_head(ranking)}", "#Host time of a call (µs)", "#Kernels", "#Relative error")
+    titles = columns("Variant", f"{heading(row.label)} of one forward", "#µs", f"#{to_first_head(ranking)}", "#A call costs the CPU (µs)", "#Kernels", "#Error")
     single = [v.title for v in facts.variants.values() if v.ok and (time := v.time(row.name)) and len(time.samples) == 1 and ranking.processes > 1]
     notes = (f"{listed(single)}: one process only, and in no verdict. The others: medians over {plural(ranking.processes, 'fresh process', 'fresh processes')}.",) if single else ()
-    notes = (*notes, *right_words.mark_notes(facts, facts.variants))
-    return without_empty(Table(titles, tuple(_row(variant, row.name, ranking, right_words.mark(facts, variant.id)) for variant in facts.variants.values()), notes=notes))
+    longest = max((time.median for v in facts.variants.values() if v.ok and (time := v.time(row.name))), default=0.0)
+    shown = sorted(facts.variants.values(), key=lambda v: time.median if v.ok and (time := v.time(row.name)) else math.inf)
+    return without_empty(Table(titles, tuple(_row(facts, variant, row.name, ranking, longest) for variant in shown), notes=notes))
 
 
 def to_first_head(ranking: Ranking) -> str:
@@ -38,7 +41,9 @@ def to_first(ranking: Ranking, variant: VariantFacts) -> Ratio | None:
     return None if ratio is None else Ratio(ratio)
 
 
-def _row(variant: VariantFacts, quantity: str, ranking: Ranking, mark: str) -> tuple[object, ...]:
+def _row(facts: RunFacts, variant: VariantFacts, quantity: str, ranking: Ranking, longest: float) -> tuple[object, ...]:
     if not variant.ok:
-        return (variant_link(variant), variant.state.value, None, None, None, error(variant.relative_error))
-    return (variant_link(variant, mark), us(variant.time(quantity)), to_first(ranking, variant), us(variant.host_time), variant.kernels, error(variant.relative_error))
+        return (variant_link(variant), variant.state.value, None, None, None, None, error(variant.relative_error))
+    time = variant.time(quantity)
+    bar = Bar(variant.id, time.median / longest) if time and longest else None
+    return (variant_link(variant, right_words.mark(facts, variant.id)), bar, us(time), to_first(ranking, variant), us(variant.host_time), variant.kernels, error(variant.relative_error))

@@ -1,19 +1,14 @@
-"""What the front page says beside the ranking's sentences (`questions.lead`): where its numbers come from, what to change in one's code."""
+"""What the front page says beside the ranking's sentences (`questions.lead`): what to change in one's code."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import dataclass
 
 from ..analysis import RunFacts
-from ..questions.lead import by_hand, picks_the_fastest
-from ..questions.model import Outcome
-from .site import Site, device_name, software
-
-
-def introduction(facts: RunFacts) -> str:
-    """Where the numbers on the page come from."""
-    return f"{device_name(facts)}, {software(facts)}; {facts.workload.describe()}."
-
+from ..questions.lead import by_hand, by_hand_saves, picks_the_fastest
+from ..questions.model import Advised
+from .finding import worth
+from .site import Site
 
 RIGHT = "default-right"
 """The claim whose advice stands before all other: right before fast."""
@@ -21,26 +16,34 @@ ACTIONABLE = ("flash-fastest", "sdpa-pin", "cudnn-cpu-cost", "math-slower", "mem
 """The claims whose advice a busy engineer can act on today, in that order; the rest is on the findings' pages."""
 
 
-def advice(site: Site, facts: RunFacts) -> list[tuple[str, str, str]]:
-    """What to change in one's code: (the first piece of a claim's advice, finding's title, page), each once; what comes out wrong stands first.
+@dataclass(frozen=True)
+class Step:
+    """A piece of advice on the front page, with the finding behind it; `saves` is empty where this run shows no saving per forward."""
+
+    text: str
+    saves: str
+    title: str
+    target: str
+    worth: float
+
+
+def advice(site: Site, facts: RunFacts) -> list[Step]:
+    """What to change in one's code, each once: what comes out wrong stands first, then what saves most.
 
     Nobody is told to pin what PyTorch picks by itself.
     """
-    outcomes = site.outcomes[facts.slot]
-    out: dict[str, tuple[str, str, str]] = {}
-    hand = by_hand(facts)
-    out |= _first_piece(site, outcomes, RIGHT)
+    outcomes, hand = site.outcomes[facts.slot], by_hand(facts)
+    steps = []
     if hand and any(finding.slug == "fastest" for finding in site.findings):
-        out[hand] = (hand, site.finding_of("flash-fastest").title, "findings/fastest.md#what-to-do-in-your-code")
+        gain = by_hand_saves(facts)
+        steps.append(_step(site, "flash-fastest", Advised(hand, "", saves=gain)))
     for claim in ACTIONABLE:
-        if claim == "flash-fastest" and picks_the_fastest(facts):
-            continue
-        out |= _first_piece(site, outcomes, claim)
-    return list(out.values())
+        if claim in outcomes and outcomes[claim].pieces and not (claim == "flash-fastest" and picks_the_fastest(facts)):
+            steps.append(_step(site, claim, min(outcomes[claim].pieces, key=worth)))
+    first = [_step(site, RIGHT, outcomes[RIGHT].pieces[0])] if RIGHT in outcomes and outcomes[RIGHT].pieces else []
+    return list({step.text: step for step in [*first, *sorted(steps, key=lambda step: step.worth)]}.values())
 
 
-def _first_piece(site: Site, outcomes: Mapping[str, Outcome], claim: str) -> dict[str, tuple[str, str, str]]:
-    if claim not in outcomes or not outcomes[claim].pieces:
-        return {}
-    finding, first = site.finding_of(claim), outcomes[claim].pieces[0].says
-    return {first: (first, finding.title, f"findings/{finding.slug}.md#what-to-do-in-your-code")}
+def _step(site: Site, claim: str, piece: Advised) -> Step:
+    finding = site.finding_of(claim)
+    return Step(piece.says, piece.saves.short if piece.saves else "", finding.title, f"findings/{finding.slug}.md#what-to-do-in-your-code", worth(piece))

@@ -19,7 +19,7 @@ def render(site: Site) -> str:
     lines += ["  - Findings:", *(_entry(2, finding.title, f"findings/{finding.slug}.md") for finding in site.findings)]
     lines += [f"  - {reading.SECTION}:", *(_entry(2, one.title, reading.path(one)) for one in READINGS)]
     lines += ["  - Variants:", *(_entry(2, _short(v.title), f"variants/{v.id}.md") for v in site.featured.variants.values())]
-    lines += [_entry(1, "Beyond the article", "beyond.md"), "  - Devices:", _entry(2, "Side by side", "compare.md")]
+    lines += [_entry(1, "Beyond the article", "beyond.md"), _entry(1, "All claims", "claims.md"), "  - Devices:", _entry(2, "Side by side", "compare.md")]
     for facts in site.runs:
         lines.append(f"      - {json.dumps(_short(f'{device_name(facts)}, {facts.workload.name}'), ensure_ascii=False)}:")
         lines += [_entry(4, title, f"runs/{facts.slot}/{name}.md") for title, name in (("The run", "index"), ("Findings", "findings"), (reading.SECTION, reading.FOLDER), ("Traces", "variants"))]

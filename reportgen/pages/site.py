@@ -11,7 +11,8 @@ import variants
 from ..analysis import RunFacts, State, VariantFacts
 from ..questions import evaluate
 from ..questions.model import Chart, Evidence, Finding, Outcome
-from ..saying.markup import alt, label, sentence
+from ..saying.markup import alt, escaped, label, sentence
+from ..saying.units import day
 from . import charts, marks
 
 MARKER = "<!-- Generated from the recorded runs by `make render`: edit the templates or record a run, never this file. -->"
@@ -106,6 +107,12 @@ def software(facts: RunFacts) -> str:
     """`torch 2.11.0, CUDA 13.0, cuDNN 9.19.0`: what counts and times are a property of."""
     names = (("torch", "torch"), ("cuda", "CUDA"), ("cudnn", "cuDNN"), ("rocm", "ROCm"))
     return ", ".join(f"{label} {facts.software[key]}" for key, label in names if facts.software.get(key))
+
+
+def stands(facts: RunFacts) -> str:
+    """Shape, versions and the day of a run, as Markdown: what every page says once."""
+    recorded = day(facts.recorded_on)
+    return " · ".join(escaped(part) for part in (facts.workload.describe(), software(facts), f"recorded {recorded}" if recorded else "") if part)
 
 
 def by_path(files: Mapping[str, Any]) -> dict[str, Any]:

@@ -85,7 +85,7 @@ def _advised(one: Advice, args: Mapping[str, Any], facts: RunFacts) -> Advised:
     """A piece of advice, with the calls for which it is not given on this device."""
     more = fill(one.more, args) if _given(one.more_needs, args) else ""
     says = f"{fill(one.says, args)} {right_words.unless(facts, one.leads, args)}".strip()
-    return Advised(says, f"{more} {right_words.unless(facts, one.more_leads, args)}".strip() if more else "", one.when)
+    return Advised(says, f"{more} {right_words.unless(facts, one.more_leads, args)}".strip() if more else "", one.when, args.get(one.saves) if one.saves else None)
 
 
 def _given(needs: str | None, args: Mapping[str, Any]) -> bool:

@@ -12,9 +12,10 @@ from ..analysis.correctness import wrong
 from ..analysis.first_calls import elsewhere
 from ..analysis.pins import PINNED
 from ..analysis.ranking import DefaultIs, Ranking, Standing, default, rank
+from ..analysis.savings import saving
 from ..numbers.statistics import PROCESSES
 from ..run import DEFAULT
-from ..saying.units import Count, Ratio, Seconds, extent, listed, plural
+from ..saying.units import Count, Ratio, Saving, Seconds, extent, listed, plural
 from .model import Leads
 from .ranked import rivals_said, titles_said, wrong_said
 from .right_words import CAUSAL, PLAIN, marked, unless
@@ -193,6 +194,12 @@ def _nothing_to_pin(facts: RunFacts, picks: str) -> str:
 def picks_the_fastest(facts: RunFacts) -> bool:
     """True if PyTorch's own choice is the fastest here, or not to be told apart from it."""
     return default(facts, rank(facts)).standing in (DefaultIs.WINNER, DefaultIs.LEVEL)
+
+
+def by_hand_saves(facts: RunFacts) -> Saving | None:
+    """What the call of `by_hand` saves over attention written by hand."""
+    chosen = default(facts, rank(facts)).variant
+    return saving(facts, "naive", chosen) if chosen else None
 
 
 def by_hand(facts: RunFacts) -> str:

@@ -14,6 +14,7 @@ from typing import Any, Literal
 from ..analysis import RunFacts
 from ..probes import Needs
 from ..saying.tables import Table
+from ..saying.units import Saving
 
 Verdict = Literal["holds", "differs", "within noise", "not measurable"]
 VERDICTS: tuple[Verdict, ...] = ("holds", "differs", "within noise", "not measurable")
@@ -64,6 +65,7 @@ class Advice:
     needs, more_needs: the argument of its own case without which it is not given; without which `more` is not said
     when: other questions' cases that it relies on; it is given only where all of them came out so
     leads, more_leads: what a call ends with that follows it; the calls for which that is wrong here are named behind `says` and `more`
+    saves: the argument of its own case that holds the `Saving` which following it brings here
     """
 
     says: str
@@ -73,6 +75,7 @@ class Advice:
     more_needs: str | None = None
     leads: Leads | None = None
     more_leads: Leads | None = None
+    saves: str | None = None
 
 
 @dataclass(frozen=True)
@@ -162,6 +165,7 @@ class Advised:
     says: str
     more: str
     when: tuple[Relies, ...] = ()
+    saves: Saving | None = None
 
     @property
     def text(self) -> str:
@@ -246,6 +250,7 @@ class Finding:
     """A page: what it asks, its questions, their evidence, and a template of mechanism prose.
 
     section: the folder of its template and its part of the book: `findings` judge, `readings` read off
+    answer: what the page says first: a question without a verdict, of at most two sentences; where there is none, the first claim answers
     evidence: pure function from facts; must bear missing variants, counters, ceilings and a missing GPU lane
     """
 
@@ -255,6 +260,7 @@ class Finding:
     questions: tuple[Question, ...]
     evidence: Callable[[RunFacts], Evidence]
     section: Literal["findings", "readings"] = "findings"
+    answer: Question | None = None
 
     @property
     def claims(self) -> tuple[Question, ...]:

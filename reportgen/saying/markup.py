@@ -59,6 +59,16 @@ def sentence(text: str) -> str:
     return _beginning(_with_code(text))
 
 
+def opening(text: str) -> str:
+    """A sentence as the line that opens a fold, in HTML: no renderer reads Markdown there alike. Its `code` stays code, and it ends without a full stop."""
+    parts = _CODE.split(_one_line(text).replace("**", "").rstrip("."))
+    return "".join(f"<code>{_entities(part[1:-1])}</code>" if part.startswith("`") and len(part) > 2 else _entities(part) for part in parts)
+
+
+def _entities(text: str) -> str:
+    return re.sub(r"[<>&\\`*_\[\]{}~|]", lambda sign: f"&#{ord(sign[0])};", text)
+
+
 def emphasised(text: str) -> str:
     """A sentence of ours in which `**words**` stand out; it may begin a line with words of others."""
     return _beginning("**".join(_with_code(part) for part in _one_line(text).split("**")))

@@ -80,14 +80,14 @@ def test_what_pytorch_picks_is_compared_with_the_winner() -> None:
 def test_advice_is_given_once() -> None:
     """Two claims with the same advice make one bullet."""
     outcome = lead.advice(site.build([facts("h200")], facts("h200").slot, FINDINGS), facts("h200"))
-    assert outcome and len({text for text, _, _ in outcome}) == len(outcome) <= len(lead.ACTIONABLE)
+    assert outcome and len({one.text for one in outcome}) == len(outcome) <= len(lead.ACTIONABLE)
 
 
 def test_nobody_is_told_to_pin_what_pytorch_picks() -> None:
     """PyTorch picks cuDNN, the fastest: no advice to pin it. It picks flash: the advice is there."""
     def second_piece(run: RunFacts) -> str:
         """What follows the advice to leave attention to the one call, which comes before all else."""
-        return lead.advice(site.build([run], run.slot, FINDINGS), run)[1][0]
+        return lead.advice(site.build([run], run.slot, FINDINGS), run)[1].text
 
     run = facts("h200")
     assert first.picks_the_fastest(run) and second_piece(run).startswith("Pin a backend in a benchmark")

@@ -19,7 +19,7 @@ from reportgen import pages
 from reportgen.analysis import RunFacts, State, VariantFacts
 from reportgen.pages import board, compare, device, front, glance, navigation, pictures, site, summaries, tree
 from reportgen.pages import variant as variant_page
-from reportgen.pages.cells import Sentence, dims, signed
+from reportgen.pages.cells import Bar, Sentence, dims, signed
 from reportgen.pages.environment import environment
 from reportgen.questions.model import Advice, Because, Case, Chart, Evidence, Finding, claim, decide, not_measurable
 from reportgen.run import Clocks, ClockSample, Look, Protocol
@@ -131,11 +131,12 @@ def test_every_page_says_that_it_is_generated() -> None:
         assert "Generated from the recorded runs by `make render`" in content[:700], name
 
 
-def test_no_page_holds_dates_hosts_or_commits() -> None:
-    """A rerun on another day or machine changes no page by that alone."""
+def test_the_only_date_is_the_run_s_own_and_no_page_holds_hosts_or_commits() -> None:
+    """A confirming rerun leaves the recorded run, so the day stays as well; rendering itself knows no day."""
     dated = replace(facts("h200"), protocol=Protocol(processes=7))
     for name, content in rendered(dated).items():
         assert not re.search(r"\b20\d\d-\d\d-\d\d\b|\b[0-9a-f]{40}\b", content), name
+    assert "recorded 30 November 2026" in rendered(dated)["index.md"] and "recorded 30 November 2026" in rendered(dated)["findings/a-finding.md"]
 
 
 def test_tables_stand_at_column_0() -> None:
@@ -212,7 +213,7 @@ def test_a_new_variant_appears_everywhere_and_older_runs_say_recorded_before(mon
     older = files[f"runs/{facts('h200').slot}/index.md"]
     assert "| [My variant](../../../variants/mine.md) | recorded before |" in older
     assert "My variant: this run was recorded before the variant was added." in older
-    assert "| [My variant](variants/mine.md) | 1 |" in files["index.md"]
+    assert re.search(r"^\| \[My variant\]\(variants/mine.md\) \| <span[^|]*</span> \| 80.0 \|", files["index.md"], re.M)
 
 
 def test_a_file_and_a_line_put_a_variant_everywhere(tmp_path: Path) -> None:
@@ -262,12 +263,14 @@ def _real():
 
 
 def test_the_glance_holds_what_is_compared_first() -> None:
-    """H200: cuDNN 59.0 µs is the fastest, flash 93.0 µs is 1.58 times that; a CPU is ranked by wall time and has no kernels to count."""
+    """H200: cuDNN 59.0 µs is the fastest and stands first, flash 93.0 µs is 1.58 times that; a CPU is ranked by wall time and has no kernels to count."""
     text = markdown(glance.table(facts("h200")))
-    assert "| Variant | GPU time (µs) | × the fastest | Host time of a call (µs) | Kernels | Relative error |" in text
-    assert re.search(r"^\| \[SDPA flash\]\(variants/sdpa_flash.md\) \| 93.0 \| 1.58× \| 43.0 \| 1 \|", text, re.M)
-    assert markdown(glance.table(facts("cpu"))).startswith("| Variant | Wall time (µs) | × the fastest | Host time of a call (µs) |")
+    assert "| Variant | GPU time of one forward | µs | × the fastest | A call costs the CPU (µs) | Kernels | Error |" in text
+    assert re.search(r"^\| \[SDPA flash\]\(variants/sdpa_flash.md\) \| [^|]* \| 93.0 \| 1.58× \| 43.0 \| 1 \|", text, re.M)
+    assert re.findall(r"variants/(\w+).md", text)[:7] == ["sdpa_cudnn", "sdpa_flash", "sdpa_efficient", "naive_inplace", "naive", "sdpa_math"]
+    assert markdown(glance.table(facts("cpu"))).startswith("| Variant | Wall time of one forward | µs | × the fastest | A call costs the CPU (µs) |")
     assert "Kernels" not in markdown(glance.table(facts("cpu")))
+    assert markdown(glance.table(unavailable(facts("h200"), "sdpa_flash", "no"))).endswith("| [SDPA flash](variants/sdpa_flash.md) | refused | — | — | — | — | — |")
     assert "| [SDPA flash](variants/sdpa_flash.md) | refused | — |" in markdown(glance.table(unavailable(facts("h200"), "sdpa_flash", "no")))
 
 
@@ -313,10 +316,17 @@ def test_a_caveat_of_many_findings_is_said_at_the_top_of_a_runs_page_alone() -> 
     assert page.count("Judged on another workload than the article's") == 1 and page.index("Judged on another workload") < page.index("\n## ")
 
 
-def test_a_claims_anchor_stands_in_the_table_of_verdicts() -> None:
+def test_a_bar_is_as_long_as_its_share_and_never_nothing() -> None:
+    """24 cells for the longest, in eighths: a half is 12 cells, 1/64 three eighths, next to nothing one eighth."""
+    drawn = [re.sub("<.*?>", "", str(Bar("naive", share))) for share in (1.0, 0.5, 1 / 64, 0.0001)]
+    assert drawn == ["█" * 24, "█" * 12, "▍", "▏"]
+
+
+def test_a_claims_anchor_stands_beside_its_verdict() -> None:
     page = rendered(facts("h200"))["findings/a-finding.md"]
-    assert '| <a id="a-claim"></a>Flash runs `masked_fill_` never. | <span class="verdict holds">holds</span> | Flash takes 93.0 µs' in page
-    assert page.index('<a id="a-claim">') < page.index("What flash runs.") < page.index("- It is small.")
+    assert '- <a id="a-claim"></a><span class="verdict holds">holds</span> Flash takes 93.0 µs' in page
+    assert page.index('<a id="a-claim">') < page.index("![Flash") < page.index("## What to do in your code") < page.index("## How it works") < page.index("## Evidence")
+    assert page.index("## Evidence") < page.index("- It is small.") < page.index("<summary>What flash runs</summary>") < page.index("<summary>Predict first") < page.index("## Other devices")
 
 
 # A device's page -------------------------------------------------------------------------------
