@@ -12,14 +12,15 @@ BASE ?= origin/main
 HEAD ?=
 DIRS ?=
 COUNTERS ?=
+MAP_SECONDS ?=
 ARGS ?=
 PORT ?= 8000
 JOBS ?= 2
 export PYTHON PAGES_PYTHON TORCH_INDEX WHEELHOUSE_PYTHON WHEELHOUSE_PLATFORM
 # By way of the environment, so that the shell does not read what a user typed.
-export DEVICE WORKLOAD LABEL RECORD ACCEPT FORCE WAIT BASE HEAD DIRS COUNTERS
+export DEVICE WORKLOAD LABEL RECORD ACCEPT FORCE WAIT BASE HEAD DIRS COUNTERS MAP_SECONDS
 
-KNOWN := DEVICE WORKLOAD LABEL RECORD ACCEPT FORCE WAIT BASE HEAD DIRS COUNTERS ARGS PORT JOBS \
+KNOWN := DEVICE WORKLOAD LABEL RECORD ACCEPT FORCE WAIT BASE HEAD DIRS COUNTERS MAP_SECONDS ARGS PORT JOBS \
 	PYTHON PAGES_PYTHON TORCH_INDEX WHEELHOUSE_PYTHON WHEELHOUSE_PLATFORM SHELL MAKEFLAGS MFLAGS MAKE PAGES CAPTURE ENVIRONMENTS
 UNKNOWN := $(strip $(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(filter-out $(KNOWN) -% .%,$(name)))))
 $(if $(UNKNOWN),$(error $(firstword $(UNKNOWN)) is no variable of this Makefile; `make help` lists them))
@@ -40,7 +41,7 @@ CHOICES = $${DEVICE:+--device "$$DEVICE"} $${WORKLOAD:+--workload "$$WORKLOAD"} 
 	$${RECORD:+--switch "RECORD=$$RECORD"} $${COUNTERS:+--counters "$$COUNTERS"} $${FORCE:+--switch "FORCE=$$FORCE"} $(YES_OR_NO) $(ARGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help report doctor profile noise diff merge render site serve check lint test golden bench lock wheelhouse clean
+.PHONY: help report doctor profile map noise diff merge render site serve check lint test golden bench lock wheelhouse clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^##@/ { print "\n" substr($$0, 5) ":" } /^[a-z]+:.*## / { printf "%-12s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -68,6 +69,9 @@ doctor: ## why no GPU, why not this GPU, what can be measured here (ARGS=--json)
 
 profile: ## profile this machine and write the run, no pages; on a GPU it replaces the run in its slot without comparing
 	@$(CAPTURE) && $(FOLLOW) "$$capture" -m reportgen profile $(CHOICES)
+
+map: ## which backend is fastest at which shape here; goes on where it was left (MAP_SECONDS=240)
+	@$(CAPTURE) && $(FOLLOW) "$$capture" -m reportgen map $${DEVICE:+--device "$$DEVICE"} $${RECORD:+--switch "RECORD=$$RECORD"} $${WAIT:+--switch "WAIT=$$WAIT"} $${MAP_SECONDS:+--seconds "$$MAP_SECONDS"} $(ARGS)
 
 noise: ## take six whole runs of the same code, and record how far they lie apart
 	@$(CAPTURE) && $(PAGES) noise --capture-python "$$capture" $(CHOICES)
