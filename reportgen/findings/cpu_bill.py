@@ -38,19 +38,19 @@ _ADVICE = (
 COST_CASES: dict[str, Case] = {
     "costs-most": Case(
         "holds",
-        "cuDNN costs the most CPU time of the three in the steady state, with {software}: {times} per call.",
+        "cuDNN costs the most CPU time of the three in the steady state: {times} per call.",
         because=_SHOWN, caveats=_COST_CAVEATS, advice=_ADVICE),
     "another-costs-more": Case(
         "differs",
-        "cuDNN does not cost the most CPU time in the steady state, with {software}: {dearer} {costs} more ({times} per call).",
+        "cuDNN does not cost the most CPU time in the steady state: {dearer} {costs} more ({times} per call).",
         because=_SHOWN, caveats=_COST_CAVEATS, advice=_ADVICE),
     "tie": Case(
         "within noise",
-        "Which of the three costs the most CPU time in the steady state cannot be told apart, with {software}: cuDNN ties with {ties} ({times} per call).",
+        "Which of the three costs the most CPU time in the steady state cannot be told apart: cuDNN ties with {ties} ({times} per call).",
         because=_SHOWN, caveats=_COST_CAVEATS, advice=_ADVICE),
     "unsteady": Case(
         "within noise",
-        "Which of the three costs the most CPU time in the steady state cannot be told, with {software}: the processes disagree by up to {apart} about {about} ({times} per call).",
+        "Which of the three costs the most CPU time in the steady state cannot be told: the processes disagree by up to {apart} about {about} ({times} per call).",
         because=_SHOWN, caveats=_COST_CAVEATS, advice=_ADVICE),
 }
 
@@ -128,25 +128,25 @@ def _tenths(share: float) -> Percent:
 FEWER_CASES: dict[str, Case] = {
     "fewer-and-dearer": Case(
         "holds",
-        "Fewer ops do not mean less CPU work, with {software}: {pairs}.",
+        "Fewer ops do not mean less CPU work: {pairs}.",
         because=(Because("agreeing", "Not every pair says so: {agreeing}."),),
         caveats=(*_HOST, OTHER_SHAPE),
         advice=(Advice("Do not count ops to estimate CPU time.",
                 "Time the call itself, without the profiler: a library works inside one op where no op is shown."),)),
     "agree": Case(
         "differs",
-        "Here fewer ops go with less CPU time, with {software}: {agreeing}.",
+        "Here fewer ops go with less CPU time: {agreeing}.",
         caveats=(*_HOST, OTHER_SHAPE, Because("ties", "Not told apart: {ties}.")),
         advice=(Advice("Take it as this run's coincidence rather than a rule, and time the call itself, without the profiler."),)),
     "tie": Case(
         "within noise",
-        "No two fused backends with different numbers of ops differ in CPU time beyond this run's noise, with {software}: {ties}.",
+        "No two fused backends with different numbers of ops differ in CPU time beyond this run's noise: {ties}.",
         caveats=(*_HOST, OTHER_SHAPE),
         advice=(Advice("Choose by GPU time here: the CPU costs of the fused backends are too close to tell apart.", needs="by_gpu_time"),)),
     "equal-counts": not_measurable("the fused backends dispatch the same number of ops each here, so none has fewer."),
     "unsteady": Case(
         "within noise",
-        "Whether fewer ops mean less CPU work cannot be told, with {software}: the processes disagree by up to {apart} about two fused backends ({ties}).",
+        "Whether fewer ops mean less CPU work cannot be told: the processes disagree by up to {apart} about two fused backends ({ties}).",
         caveats=(*_HOST, OTHER_SHAPE)),
 }
 

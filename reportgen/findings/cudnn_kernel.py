@@ -20,24 +20,24 @@ GENERATED = "cudnn_generated"
 CUDNN_CASES: dict[str, Case] = {
     "one-generated": Case(
         "holds",
-        "With {software}, SDPA cuDNN is one kernel per forward{beside}, generated for the problem: {kernel}.",
+        "SDPA cuDNN is one kernel per forward{beside}, generated for the problem: {kernel}.",
         because=(Because("engine", "Its name begins with `cudnn_generated`; precompiled kernels have other names."),),
         caveats=(OTHER_SHAPE,),
         advice=(Advice("Keep shapes few: cuDNN builds one plan per shape and thread, so a handful of padded lengths pays for building only "
                 "once each.", needs="dear_shapes", when=(OBEYED,)),)),
     "other-count": Case(
         "differs",
-        "With {software}, SDPA cuDNN launches {count} per forward{beside}, not one: {names}.",
+        "SDPA cuDNN launches {count} per forward{beside}, not one: {names}.",
         caveats=(OTHER_SHAPE,),
         advice=(Advice("Read the list above: a plan may convert layouts around its attention kernel, which contiguous q, k and v can spare it.",
                        needs="several", when=(OBEYED,)),)),
     "not-generated": Case(
         "differs",
-        "With {software}, SDPA cuDNN is one kernel per forward{beside}, but its name does not say that it was generated: {kernel} ({family}).",
+        "SDPA cuDNN is one kernel per forward{beside}, but its name does not say that it was generated: {kernel} ({family}).",
         caveats=(OTHER_SHAPE,),
         advice=(Advice("Nothing to change: a precompiled kernel saves the time of generating one.", when=(OBEYED,)),)),
     "unknown-name": not_measurable(
-        "with {software}, SDPA cuDNN is one kernel per forward{beside}, but its name, {kernel}, does not say where it comes from.", partly=True),
+        "SDPA cuDNN is one kernel per forward{beside}, but its name, {kernel}, does not say where it comes from.", partly=True),
 }
 
 
@@ -58,17 +58,17 @@ _NO_KERNELS = Because("views", "They are views: CPU ops that write new strides. 
 TRANSPOSE_CASES: dict[str, Case] = {
     "none-and-four": Case(
         "holds",
-        "With {software}, cuDNN's forward has no `aten::transpose`, flash's has {flash} and efficient's {efficient}.",
+        "cuDNN's forward has no `aten::transpose`, flash's has {flash} and efficient's {efficient}.",
         because=(_NO_KERNELS,), caveats=_TRANSPOSE_CAVEATS,
         advice=(Advice("Do not rewrite your layout to avoid them: a view costs a little CPU time and no GPU time.", needs="views"),)),
     "others-not-four": Case(
         "differs",
-        "With {software}, cuDNN's forward has no `aten::transpose`, but the other two do not have {published} each: flash's has {flash} and efficient's {efficient}.",
+        "cuDNN's forward has no `aten::transpose`, but the other two do not have {published} each: flash's has {flash} and efficient's {efficient}.",
         because=(_NO_KERNELS,), caveats=_TRANSPOSE_CAVEATS,
         advice=(Advice("Nothing to change: how often a backend views its inputs is a detail of this torch.", needs="views"),)),
     "cudnn-transposes": Case(
         "differs",
-        "With {software}, cuDNN's forward has {cudnn} `aten::transpose`, flash's has {flash} and efficient's {efficient}.",
+        "cuDNN's forward has {cudnn} `aten::transpose`, flash's has {flash} and efficient's {efficient}.",
         because=(_NO_KERNELS,), caveats=_TRANSPOSE_CAVEATS,
         advice=(Advice("Look at the strides of your q, k and v: the path into cuDNN views them in another order here.", when=(OBEYED,)),)),
 }

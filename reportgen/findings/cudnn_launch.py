@@ -23,20 +23,20 @@ _LIBRARIES_ADVICE = (Advice("Do not tell libraries apart by their launch call, n
 API_CASES: dict[str, Case] = {
     "as-published": Case(
         "holds",
-        "With {software}, cuDNN's kernel is launched by {cudnn} and every other kernel of the six by {others}.",
+        "cuDNN's kernel is launched by {cudnn} and every other kernel of the six by {others}.",
         caveats=(OTHER_SHAPE,)),
     "others-too": Case(
         "differs",
-        "With {software}, cuDNN's kernel is launched by {cudnn}, but among the kernels of the six it is not alone: {odd}; the rest by `cudaLaunchKernel`.",
+        "cuDNN's kernel is launched by {cudnn}, but among the kernels of the six it is not alone: {odd}; the rest by `cudaLaunchKernel`.",
         because=(Because("shared_by", "The launch call belongs to the library and its version: {shared_by} use the same call as cuDNN here."),),
         caveats=(OTHER_SHAPE,), advice=_LIBRARIES_ADVICE),
     "cudnn-otherwise": Case(
         "differs",
-        "With {software}, cuDNN's kernel is launched by {cudnn}, not by `cuLaunchKernelEx`; every other kernel of the six by {others}.",
+        "cuDNN's kernel is launched by {cudnn}, not by `cuLaunchKernelEx`; every other kernel of the six by {others}.",
         caveats=(OTHER_SHAPE,), advice=_LIBRARIES_ADVICE),
     "both-otherwise": Case(
         "differs",
-        "With {software}, cuDNN's kernel is launched by {cudnn}, not by `cuLaunchKernelEx`, and not all others by `cudaLaunchKernel`: {odd}.",
+        "cuDNN's kernel is launched by {cudnn}, not by `cuLaunchKernelEx`, and not all others by `cudaLaunchKernel`: {odd}.",
         caveats=(OTHER_SHAPE,), advice=_LIBRARIES_ADVICE),
 }
 
@@ -64,20 +64,20 @@ def api_rule(facts: RunFacts) -> Decision:
 ZERO_CASES: dict[str, Case] = {
     "zero": Case(
         "holds",
-        "The profiler shows {field} occupancy for cuDNN's kernel, with {software}.",
+        "The profiler shows {field} occupancy for cuDNN's kernel.",
         because=(Because("real", "The same launch works out at {real}{and_achieved}."),),
         caveats=(OTHER_SHAPE,),
         advice=(Advice("Never read a 0 in that column as an idle GPU.",
                 "Work the occupancy out from registers, threads and shared memory, which the trace does hold.", more_needs="real"),)),
     "above-zero": Case(
         "differs",
-        "The profiler shows {field} occupancy for cuDNN's kernel, not 0 %, with {software}.",
+        "The profiler shows {field} occupancy for cuDNN's kernel, not 0 %.",
         because=(Because("small", "The kernel uses {small} of shared memory, within the {rules[default_shared]} that the profiler reckons with."),),
         caveats=(OTHER_SHAPE,),
         advice=(Advice("Read the field for this kernel as for any other; check it against the arithmetic once.", needs="sound"),)),
     "unknown-device": Case(
         "differs",
-        "The profiler shows no value for cuDNN's kernel, not 0 %, with {software}: its occupancy calculator does not know this compute capability.",
+        "The profiler shows no value for cuDNN's kernel, not 0 %: its occupancy calculator does not know this compute capability.",
         caveats=(OTHER_SHAPE,),
         advice=(Advice("Work the occupancy out from registers, threads and shared memory, or use a newer torch whose profiler knows the "
                 "device.", needs="real"), Advice("Use a newer torch whose profiler knows the device.", needs="no_arithmetic"))),
@@ -108,21 +108,21 @@ _REAL_ADVICE = (Advice("Compare kernels by resident warps and time, not by this 
 REAL_CASES: dict[str, Case] = {
     "like-flash": Case(
         "holds",
-        "cuDNN's kernel has an occupancy of {value} ({blocks} of {warps}), like flash's {flash}, with {software}.",
+        "cuDNN's kernel has an occupancy of {value} ({blocks} of {warps}), like flash's {flash}.",
         because=_REAL, advice=_REAL_ADVICE),
     "other-value": Case(
         "differs",
-        "cuDNN's kernel has an occupancy of {value} ({blocks} of {warps}), not about {claimed}; flash's has {flash}, with {software}.",
+        "cuDNN's kernel has an occupancy of {value} ({blocks} of {warps}), not about {claimed}; flash's has {flash}.",
         because=_REAL, advice=_REAL_ADVICE),
     "disagrees": Case(
         "differs",
-        "cuDNN's occupancy is not what its launch works out at, with {software}: the arithmetic gives {value}, and Nsight Compute's own comes to {reading}.",
+        "cuDNN's occupancy is not what its launch works out at: the arithmetic gives {value}, and Nsight Compute's own comes to {reading}.",
         because=(_REAL[0], _REAL[2]), caveats=(OTHER_SHAPE,),
         advice=(Advice("Trust the tool before this page's arithmetic, and read the steps below: a limit that the trace does not record must "
                 "be at work."),)),
     "unlike-flash": Case(
         "differs",
-        "cuDNN's kernel has an occupancy of {value} ({blocks} of {warps}), unlike flash's {flash}, with {software}.",
+        "cuDNN's kernel has an occupancy of {value} ({blocks} of {warps}), unlike flash's {flash}.",
         because=_REAL, caveats=(OTHER_SHAPE,), advice=_REAL_ADVICE),
 }
 

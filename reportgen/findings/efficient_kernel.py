@@ -23,21 +23,21 @@ _UNIT = Because("why_unit", "Tensor Cores: {why_unit}.")
 EFFICIENT_CASES: dict[str, Case] = {
     "one-kernel": Case(
         "holds",
-        "With {software}, SDPA efficient is one kernel per forward{beside}: {kernel}, which computes in {type} on Tensor Cores.",
+        "SDPA efficient is one kernel per forward{beside}: {kernel}, which computes in {type} on Tensor Cores.",
         because=(_UNIT, Because("math_count", "SDPA math does the same step by step and launches {math_count} in this run.")),
         caveats=(OTHER_SHAPE,),
         advice=_ADVICE,
     ),
     "other-count": Case(
         "differs",
-        "With {software}, SDPA efficient launches {count} per forward{beside}, not one: {names}.",
+        "SDPA efficient launches {count} per forward{beside}, not one: {names}.",
         caveats=(OTHER_SHAPE,),
         advice=(Advice("Read the list above: whatever stands beside the attention kernel is work that your call asked for, such as a padded "
                 "mask or a layout copy.", needs="several", when=(OBEYED,)),),
     ),
     "cuda-cores": Case(
         "differs",
-        "With {software}, SDPA efficient is one kernel per forward{beside}, {kernel}, but not on Tensor Cores.",
+        "SDPA efficient is one kernel per forward{beside}, {kernel}, but not on Tensor Cores.",
         because=(_UNIT,),
         caveats=(OTHER_SHAPE,),
         advice=(Advice("Check the element type of q, k and v and the alignment of the head dimension: without them CUTLASS has no Tensor Core "
@@ -45,14 +45,14 @@ EFFICIENT_CASES: dict[str, Case] = {
     ),
     "other-type": Case(
         "differs",
-        "With {software}, SDPA efficient is one kernel per forward{beside}, {kernel}, but its name says {type}, where the inputs are {dtype}.",
+        "SDPA efficient is one kernel per forward{beside}, {kernel}, but its name says {type}, where the inputs are {dtype}.",
         caveats=(OTHER_SHAPE,),
         advice=(Advice("Look for a cast in front of the call (`.float()`, autocast): the kernel computes in the type that reaches it.", when=(OBEYED,)),),
     ),
     "name-is-silent": not_measurable(
-        "with {software}, SDPA efficient is one kernel per forward{beside}, but its name, {kernel}, does not say {silent}.", partly=True),
+        "SDPA efficient is one kernel per forward{beside}, but its name, {kernel}, does not say {silent}.", partly=True),
     "other-dtype": not_measurable(
-        "the claim is about bfloat16, and this run computes in {dtype}; with {software}, SDPA efficient launches {count} per forward{beside} here."),
+        "the claim is about bfloat16, and this run computes in {dtype}; SDPA efficient launches {count} per forward{beside} here."),
 }
 
 

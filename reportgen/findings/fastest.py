@@ -27,59 +27,57 @@ FLASH = "sdpa_flash"
 _CAVEATS = (
     Because("not_everywhere", "{not_everywhere}"),
     Because("wrong", "Not ranked, because the result is wrong: {wrong}."),
-    Because("absent", "Not in the race: {absent}."),
-    Because("slower_rivals", "Not timed like the others, and slower by what their traces add up to: {slower_rivals}."),
-    Because("cold", "With cold caches {cold} is ahead of {first}: {cold_times}."),
-    Because("wall", "In an eager loop, launching included, {wall} is ahead of {first}: {wall_times}."),
-    Because("front_ties", "{winner} is not told apart from {front_ties}."),
+    Because("absent", "Not ranked: {absent}."),
+    Because("slower_rivals", "Timed differently, and slower by the sum of their traced activities: {slower_rivals}."),
+    Because("cold", "With cold caches {cold} is faster than {first}: {cold_times}."),
+    Because("wall", "In an eager loop {wall} is faster than {first}: {wall_times}."),
+    Because("front_ties", "{winner} cannot be told apart from {front_ties}."),
     OTHER_SHAPE,
 )
-_SHARED = Advice("Time your own shapes before you pin one: the order of backends depends on the sequence length, the head dimension and the library versions.")
-_UNPINNED = "without a mask of one's own and without gradients"
+_SHARED = Advice("Time your own shapes before you pin: the order of backends depends on sequence length, head dimension and library versions.")
+_UNPINNED = "no `attn_mask`, no gradients"
 _OBEYED = (OBEYED,)
 _ADVICE = (
-    Advice(f"Leave `scaled_dot_product_attention` unpinned for this shape: {_UNPINNED}, torch picks {{winner}} by itself ({{software}}).", needs="by_default", when=_OBEYED,
+    Advice(f"Leave `scaled_dot_product_attention` unpinned for this shape: PyTorch picks {{winner}} by itself ({_UNPINNED}).", needs="by_default", when=_OBEYED,
            leads=Leads(DEFAULT, PLAIN, this_shape=True)),
-    Advice("Pin the winner for this shape (`sdpa_kernel({winner_pin})`) and check that its accuracy suits you: unpinned, torch picks {instead_of} "
-           "({software}, without a mask of one's own and without gradients).", needs="instead_of", when=_OBEYED, leads=Leads("winner_backend", this_shape=True)),
-    Advice("Pin one of those that lead for this shape ({leading_pins}): unpinned, torch picks {instead_of_leaders} "
-           "({software}, without a mask of one's own and without gradients).", needs="instead_of_leaders", when=_OBEYED, leads=Leads("leading_backends", this_shape=True)),
-    Advice("Pin the winner for this shape (`sdpa_kernel({winner_pin})`), unless your trace shows that an unpinned call gets it anyway: this run did not try.",
+    Advice(f"Pin the winner for this shape (`sdpa_kernel({{winner_pin}})`) and check its accuracy: by default PyTorch picks {{instead_of}} ({_UNPINNED}).", needs="instead_of", when=_OBEYED, leads=Leads("winner_backend", this_shape=True)),
+    Advice(f"Pin one of the leaders for this shape ({{leading_pins}}): by default PyTorch picks {{instead_of_leaders}} ({_UNPINNED}).", needs="instead_of_leaders", when=_OBEYED, leads=Leads("leading_backends", this_shape=True)),
+    Advice("Pin the winner for this shape (`sdpa_kernel({winner_pin})`), unless your trace shows that an unpinned call gets it anyway (this run did not try).",
            needs="unprobed", when=_OBEYED, leads=Leads("winner_backend", this_shape=True)),
-    Advice("No pin reaches the winner: {winner} is written in torch operations. Call it in place of `scaled_dot_product_attention` for this shape, "
-           "if you can pay for the memory that it needs.", needs="unpinnable"),
-    Advice("At a shape not seen before, the first call of {winner} takes {new_shape} longer than that of {runner_up}. If each call there saves what one saves at this run's shape "
-           "({saved} of {quantity}), it takes {earned_after} of them to earn this back, so with many shapes {many_shapes}.", needs="earned_after", leads=Leads("runner_up_backend")),
+    Advice("{winner} wins, and no pin selects it: it is written in PyTorch operations. Call it in place of `scaled_dot_product_attention` for this shape, "
+           "if you can spare the memory it needs.", needs="unpinnable"),
+    Advice("At a new shape the first call of {winner} takes {new_shape} longer than that of {runner_up}. At this run's saving per call ({saved} of {quantity}) "
+           "that pays off after {earned_after} calls, so with many shapes {many_shapes}.", needs="earned_after", leads=Leads("runner_up_backend")),
     _SHARED,
 )
 
 FASTEST_CASES: dict[str, Case] = {
     "flash-wins": Case(
         "holds",
-        "Flash is the fastest by {quantity}, with {software}: {flash_time} per forward; next comes {next} with {next_time} ({ratio}).",
+        "Flash is the fastest by {quantity}: {flash_time} per forward; {next} is next with {next_time} ({ratio}).",
         caveats=_CAVEATS, advice=_ADVICE),
     "other-wins": Case(
         "differs",
-        "Flash is not the fastest by {quantity}, with {software}: {winner} takes {winner_time} per forward, flash {flash_time} ({ratio}).",
-        because=(Because("winner_instruction", "The kernel names show one difference: {winner_kernel} names `wgmma`, matrix instructions that a group of four warps issues "
-                                               "and that read shared memory directly; flash's kernel is FlashAttention-2, written for the older `mma.sync` of a single warp."),
-                 Because("also", "Not alone: {also}."),
+        "Flash is not the fastest by {quantity}: {winner} takes {winner_time} per forward, flash {flash_time} ({ratio}).",
+        because=(Because("winner_instruction", "The names show one difference: {winner_kernel} uses `wgmma`, issued by four warps together and reading shared memory directly; "
+                                               "flash is FlashAttention-2, written for the older single-warp `mma.sync`."),
+                 Because("also", "Also: {also}."),
                  Because("winner_flop", "Counted on Tensor Cores: {winner_flop} in the winner's kernel, {flash_flop} in flash's{amount}.")),
         caveats=_CAVEATS, advice=_ADVICE),
     "tie": Case(
         "within noise",
-        "Whether flash is the fastest by {quantity} cannot be told, with {software}: it ties with {ties} at {flash_time} per forward.",
-        caveats=_CAVEATS, advice=(Advice("Choose between the tied ones by what else they cost: CPU time, first call, accuracy."), _SHARED)),
+        "Whether flash is the fastest by {quantity} cannot be told: it ties with {ties} at {flash_time} per forward.",
+        caveats=_CAVEATS, advice=(Advice("Choose between them by what else they cost: CPU time, first call, accuracy."), _SHARED)),
     "unsteady": Case(
         "within noise",
-        "Whether flash is the fastest by {quantity} cannot be told, with {software}: the processes disagree by up to {apart} about {about}.",
+        "Whether flash is the fastest by {quantity} cannot be told: the processes disagree by up to {apart} about {about}.",
         caveats=_CAVEATS),
-    "open": not_measurable("who is fastest cannot be decided, because {open}, and nothing in this run says that it is slower than {first}."),
+    "open": not_measurable("{open}, and nothing in this run shows that it is slower than {first}."),
     "few": Case(
         "within noise",
-        "Whether flash is the fastest by {quantity} cannot be told, with {software}: this run has {processes} for each variant, and {needed} are needed to tell two apart.",
+        "Whether flash is the fastest by {quantity} cannot be told: this run has {processes} per variant, and {needed} are needed.",
         caveats=_CAVEATS),
-    "alone": not_measurable("flash is the only one of the six with a right result and a time, so it has nobody to beat."),
+    "alone": not_measurable("flash is the only one of the six with a right result and a time."),
 }
 
 
@@ -221,19 +219,19 @@ def _counted(winner: ActivityFacts | None, flash: ActivityFacts | None) -> dict[
 
 BETWEEN_CASES: dict[str, Case] = {
     "between": Case(
-        "holds", "cuDNN's GPU time lies between flash's and efficient's, with {software}: {times}.",
+        "holds", "cuDNN's GPU time lies between flash's and efficient's: {times}.",
         caveats=(Because("reversed", "The order is the other way round than in the article: there flash is the faster of the two."), OTHER_SHAPE),
         advice=(_SHARED,)),
     "below-both": Case(
-        "differs", "cuDNN's GPU time lies below both flash's and efficient's, with {software}: {times}.", caveats=(OTHER_SHAPE,), advice=(_SHARED,)),
+        "differs", "cuDNN's GPU time lies below both flash's and efficient's: {times}.", caveats=(OTHER_SHAPE,), advice=(_SHARED,)),
     "above-both": Case(
-        "differs", "cuDNN's GPU time lies above both flash's and efficient's, with {software}: {times}.", caveats=(OTHER_SHAPE,), advice=(_SHARED,)),
+        "differs", "cuDNN's GPU time lies above both flash's and efficient's: {times}.", caveats=(OTHER_SHAPE,), advice=(_SHARED,)),
     "tie": Case(
-        "within noise", "Whether cuDNN's GPU time lies between flash's and efficient's cannot be told, with {software}: it ties with {ties} ({times}).",
+        "within noise", "Whether cuDNN's GPU time lies between flash's and efficient's cannot be told: it ties with {ties} ({times}).",
         caveats=(OTHER_SHAPE,), advice=(_SHARED,)),
     "unsteady": Case(
         "within noise",
-        "Whether cuDNN's GPU time lies between flash's and efficient's cannot be told, with {software}: the processes disagree by up to {apart} about {about} ({times}).",
+        "Whether cuDNN's GPU time lies between flash's and efficient's cannot be told: the processes disagree by up to {apart} about {about} ({times}).",
         caveats=(OTHER_SHAPE,)),
 }
 BETWEEN = ("sdpa_cudnn", "sdpa_flash", "sdpa_efficient")

@@ -26,28 +26,28 @@ HALF = 0.5
 FLASH_CASES: dict[str, Case] = {
     "one-kernel": Case(
         "holds",
-        "With {software}, SDPA flash is one kernel per forward{beside}: {kernel}, torch's build of FlashAttention-2.",
+        "SDPA flash is one kernel per forward{beside}: {kernel}, torch's build of FlashAttention-2.",
         caveats=(OTHER_SHAPE,),
         advice=(Advice("Call `scaled_dot_product_attention` without an explicit mask (`is_causal=True` instead, where there are as many queries as keys): an `attn_mask` rules this "
                 "kernel out.", needs="no_mask", when=(OBEYED,), leads=Leads(DEFAULT, CAUSAL)),),
     ),
     "other-count": Case(
         "differs",
-        "With {software}, SDPA flash launches {count} per forward{beside}, not one: {names}.",
+        "SDPA flash launches {count} per forward{beside}, not one: {names}.",
         caveats=(OTHER_SHAPE,),
         advice=(Advice("Read the list above: a split along the keys adds a kernel that combines the pieces, and layout copies come from "
                 "inputs that are not contiguous.", needs="several", when=(OBEYED,)),),
     ),
     "other-implementation": Case(
         "differs",
-        "With {software}, SDPA flash is one kernel per forward{beside}, but its name is that of {family}, not of torch's FlashAttention-2 build: {kernel}.",
+        "SDPA flash is one kernel per forward{beside}, but its name is that of {family}, not of torch's FlashAttention-2 build: {kernel}.",
         caveats=(OTHER_SHAPE,),
         advice=(Advice("Read what is said of FlashAttention-2's tiles and registers as said of another kernel: this build of torch has "
                 "{family} behind its flash backend.", needs="not_cuda", when=(OBEYED,)),
                 Advice("Check whether your code calls `activate_flash_attention_impl`, which puts another implementation behind the same op.", needs="cuda", when=(OBEYED,))),
     ),
     "unknown-name": not_measurable(
-        "with {software}, SDPA flash is one kernel per forward{beside}, but its name, {kernel}, does not say which implementation it is.", partly=True),
+        "SDPA flash is one kernel per forward{beside}, but its name, {kernel}, does not say which implementation it is.", partly=True),
 }
 
 
@@ -84,26 +84,26 @@ _NEITHER_ADVICE = (Advice("Do not estimate this code from bandwidth alone: the t
 HBM_CASES: dict[str, Case] = {
     "dominates": Case(
         "holds",
-        "HBM-bound activities take {inplace_hbm} of the GPU time of naive in place and {math_hbm} of SDPA math's, with {software}.",
+        "HBM-bound activities take {inplace_hbm} of the GPU time of naive in place and {math_hbm} of SDPA math's.",
         because=_TIMES, caveats=_CAVEATS, advice=_SCORES_ADVICE),
     "not-in-inplace": Case(
         "differs",
-        "HBM does not dominate naive in place, with {software}: {inplace_hbm} of its GPU time is HBM-bound, less than {half}{inplace_rest}. "
+        "HBM does not dominate naive in place: {inplace_hbm} of its GPU time is HBM-bound, less than {half}{inplace_rest}. "
         "In SDPA math {math_hbm} is HBM-bound.",
         because=_TIMES, caveats=_CAVEATS, advice=_NEITHER_ADVICE),
     "not-in-math": Case(
         "differs",
-        "HBM does not dominate SDPA math, with {software}: {math_hbm} of its GPU time is HBM-bound, less than {half}{math_rest}. "
+        "HBM does not dominate SDPA math: {math_hbm} of its GPU time is HBM-bound, less than {half}{math_rest}. "
         "In naive in place {inplace_hbm} is HBM-bound.",
         because=_TIMES, caveats=_CAVEATS, advice=_NEITHER_ADVICE),
     "in-neither": Case(
         "differs",
-        "HBM dominates neither of the two, with {software}. Naive in place: {inplace_hbm} of its GPU time is HBM-bound, less than {half}{inplace_rest}. "
+        "HBM dominates neither of the two. Naive in place: {inplace_hbm} of its GPU time is HBM-bound, less than {half}{inplace_rest}. "
         "SDPA math: {math_hbm} is HBM-bound, less than {half}{math_rest}.",
         because=_TIMES, caveats=_CAVEATS, advice=_NEITHER_ADVICE),
     "on-the-line": Case(
         "within noise",
-        "Whether HBM dominates cannot be told, with {software}: {inplace_hbm} of naive in place's GPU time and {math_hbm} of SDPA math's is HBM-bound by the bytes that the "
+        "Whether HBM dominates cannot be told: {inplace_hbm} of naive in place's GPU time and {math_hbm} of SDPA math's is HBM-bound by the bytes that the "
         "steps ask for, {inplace_counted} and {math_counted} by those that were counted.",
         because=_TIMES, caveats=_CAVEATS, advice=_NEITHER_ADVICE),
     "not-modelled": not_measurable(
@@ -218,33 +218,33 @@ _LOWER = (Because("operands_cached", "The operands are smaller than {rules[beyon
 NEVER_CASES: dict[str, Case] = {
     "never-allocated": Case(
         "holds",
-        "Flash holds no score matrix in memory: one forward needs at most {peak} beyond its inputs, and the score matrix alone would be {scores}, with {software}.",
+        "Flash holds no score matrix in memory: one forward needs at most {peak} beyond its inputs, and the score matrix alone would be {scores}.",
         caveats=(OTHER_SHAPE, Because("uncounted", "DRAM traffic was not counted in this run ({uncounted}), so this rests on allocated memory alone.")),
         advice=(Advice("Count on memory that grows with the sequence length, not with its square: that is what makes long sequences fit."),)),
     "never-written": Case(
         "holds",
         "Flash writes no score matrix to memory: one forward needs at most {peak} beyond its inputs, and the counters see {read} read and {written} written through DRAM, "
-        "{extra} more than its operands ({operands}); the score matrix alone would be {scores}, with {software}.",
+        "{extra} more than its operands ({operands}); the score matrix alone would be {scores}.",
         because=_WRITTEN, caveats=_LOWER,
         advice=(Advice("Count on memory and traffic that grow with the sequence length, not with its square: that is what makes long "
                 "sequences fit."),)),
     "within-operands": Case(
         "holds",
         "Flash writes no score matrix to memory: one forward needs at most {peak} beyond its inputs, and the counters see {read} read and {written} written through DRAM, "
-        "no more than its operands ({operands}); the score matrix alone would be {scores}, with {software}.",
+        "no more than its operands ({operands}); the score matrix alone would be {scores}.",
         because=_WRITTEN, caveats=_LOWER,
         advice=(Advice("Count on memory and traffic that grow with the sequence length, not with its square: that is what makes long "
                 "sequences fit."),)),
     "allocates-scores": Case(
         "differs",
-        "Flash holds as much as the scores in memory: one forward needs {peak} beyond its inputs, and the score matrix is {scores}, with {software}.",
+        "Flash holds as much as the scores in memory: one forward needs {peak} beyond its inputs, and the score matrix is {scores}.",
         caveats=(OTHER_SHAPE,),
         advice=(Advice("Look in the trace for a copy or a fallback beside the fused kernel: the kernel itself asks for no score matrix.",
                        when=(Relies("flash-one-kernel", ("other-count",)),)),)),
     "extra-traffic": Case(
         "differs",
         "Flash allocates no score matrix ({peak} beyond its inputs), but {extra} go through DRAM beyond its operands ({operands}), more than {rules[spill]} of the score "
-        "bytes ({scores}), with {software}.",
+        "bytes ({scores}).",
         because=_WRITTEN[1:], caveats=(OTHER_SHAPE,),
         advice=(Advice("Look at registers that spill and at keys and values that are read once per block of queries: both cost traffic "
                 "without any score matrix.", when=(OBEYED,)),)),

@@ -28,15 +28,15 @@ _ADVICE = (Advice("Do not tune a kernel towards occupancy.",
 OCCUPANCY_CASES: dict[str, Case] = {
     "follows": Case(
         "holds",
-        "Flash's occupancy follows from its launch, with {software}: {blocks} of {warps} are {value} of the {slots} that an SM has room for, and {source} shows {reading}{and_achieved}.",
+        "Flash's occupancy follows from its launch: {blocks} of {warps} are {value} of the {slots} that an SM has room for, and {source} shows {reading}{and_achieved}.",
         because=_BECAUSE, caveats=_CAVEATS, advice=_ADVICE),
     "other-value": Case(
         "differs",
-        "Flash's occupancy is {value} here, not about {claimed}, with {software}: {blocks} of {warps} on an SM that has room for {slots}.",
+        "Flash's occupancy is {value} here, not about {claimed}: {blocks} of {warps} on an SM that has room for {slots}.",
         because=(*_BECAUSE, Because("source", "A second reckoning agrees: {source} shows {reading}.")), caveats=_CAVEATS, advice=_ADVICE),
     "disagrees": Case(
         "differs",
-        "Flash's occupancy does not follow from its launch, with {software}: the arithmetic gives {value}, and {source} shows {reading}.",
+        "Flash's occupancy does not follow from its launch: the arithmetic gives {value}, and {source} shows {reading}.",
         because=(_BECAUSE[0],), caveats=_CAVEATS,
         advice=(Advice("Trust the tool before this page's arithmetic, and read the steps below: a limit that the trace does not record must "
                 "be at work."),)),

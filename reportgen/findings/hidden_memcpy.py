@@ -25,7 +25,7 @@ HIDDEN_CASES: dict[str, Case] = {
     ),
     "one-copy": Case(
         "holds",
-        "With {software}, `masked_fill` adds one device-to-device copy that nobody wrote: {name}, {bytes}, {time}; in place there is none.",
+        "`masked_fill` adds one device-to-device copy that nobody wrote: {name}, {bytes}, {time}; in place there is none.",
         because=(Because("path", "The launch lies under {path}: `masked_fill` clones its input and then masks the clone."),
                  Because("kernel", "On this device the copy is done by a kernel, so it counts among the kernels, not among the memcpys.")),
         caveats=(_MEMSETS, OTHER_SHAPE),
@@ -33,19 +33,19 @@ HIDDEN_CASES: dict[str, Case] = {
     ),
     "several-copies": Case(
         "differs",
-        "With {software}, `masked_fill` adds {count} device copies, not one: {names}; in place there is none.",
+        "`masked_fill` adds {count} device copies, not one: {names}; in place there is none.",
         caveats=(_MEMSETS, OTHER_SHAPE),
         advice=IN_PLACE,
     ),
     "no-copy": Case(
         "differs",
-        "With {software}, `masked_fill` adds no device copy: no activity lies under `masked_fill` → `clone` → `copy_`.",
+        "`masked_fill` adds no device copy: no activity lies under `masked_fill` → `clone` → `copy_`.",
         caveats=(_MEMSETS, OTHER_SHAPE),
         advice=(Advice("Look in the trace at what stands under `aten::masked_fill` here before rewriting it in place."),),
     ),
     "copy-in-both": Case(
         "differs",
-        "With {software}, the masking step copies on the GPU in both variants ({name} in naive), so writing in place removes nothing.",
+        "The masking step copies on the GPU in both variants ({name} in naive), so writing in place removes nothing.",
         caveats=(_MEMSETS, OTHER_SHAPE),
         advice=(Advice("Find the op above the copy that is left: a mask or a score tensor that is not contiguous is copied too."),),
     ),

@@ -33,15 +33,15 @@ OPS_CASES: dict[str, Case] = {
     "no-mask-step": not_measurable("the trace of {missing} shows no `masked_fill` op, so there is no masking step to count."),
     "fewer": Case(
         "holds",
-        "With {software}, the masking step dispatches {inplace} in place instead of {naive}.",
+        "The masking step dispatches {inplace} in place instead of {naive}.",
         because=(Because("gone", "In place these fall away: {gone}."),
                  Because("profiled", "Under the profiler the step takes {profiled_inplace} instead of {profiled} on the CPU; the profiler itself is part of both.")),
         caveats=(OTHER_SHAPE,),
         advice=(Advice("Where the GPU waits for the CPU (small batches, short sequences), fewer dispatched ops shorten every forward; where "
                 "it does not, they are free.", needs="cheaper_call"),),
     ),
-    "same": Case("differs", "With {software}, the masking step dispatches as much in place as out of place: {inplace}.", caveats=(OTHER_SHAPE,)),
-    "more": Case("differs", "With {software}, the masking step dispatches more in place: {inplace} instead of {naive}.", caveats=(OTHER_SHAPE,)),
+    "same": Case("differs", "The masking step dispatches as much in place as out of place: {inplace}.", caveats=(OTHER_SHAPE,)),
+    "more": Case("differs", "The masking step dispatches more in place: {inplace} instead of {naive}.", caveats=(OTHER_SHAPE,)),
 }
 
 
@@ -69,7 +69,7 @@ AUTOGRAD_CASES: dict[str, Case] = {
     "probe-failed": not_measurable("the gradients could not be taken here ({reason})."),
     "fine-here": Case(
         "holds",
-        "With {software}, masking in place is safe in this graph even with autograd: backward runs, and the gradients equal naive's. Elsewhere it may break; of a minimal graph torch says {message}.",
+        "Masking in place is safe in this graph even with autograd: backward runs, and the gradients equal naive's. Elsewhere it may break; of a minimal graph torch says {message}.",
         because=(Because("safe", "Multiplying by a constant does not keep its result for the backward pass, so overwriting that result hurts nobody. `exp` keeps its result, so there autograd refuses."),),
         caveats=(OTHER_SHAPE,),
         advice=(Advice("In training code, ask what the op before keeps: overwrite only what nobody keeps.",
@@ -78,20 +78,20 @@ AUTOGRAD_CASES: dict[str, Case] = {
     ),
     "refused-here": Case(
         "holds",
-        "With {software}, autograd refuses to go backward through the in-place mask in this very graph: {reason}",
+        "Autograd refuses to go backward through the in-place mask in this very graph: {reason}",
         caveats=(OTHER_SHAPE,),
         advice=(Advice("Keep `masked_fill` in training code."), Advice("Keep `masked_fill_` for inference.", when=(FASTER,))),
     ),
     "gradients-differ": Case(
         "holds",
-        "With {software}, backward runs through the in-place mask, but its gradients differ from naive's (relative difference {difference}).",
+        "Backward runs through the in-place mask, but its gradients differ from naive's (relative difference {difference}).",
         caveats=(OTHER_SHAPE,),
         advice=(Advice("Keep `masked_fill` in training code.",
                 "A silent difference is worse than a refusal: report it to torch with this graph."),),
     ),
     "never-refused": Case(
         "differs",
-        "With {software}, nothing breaks: backward through the in-place mask gives naive's gradients, and the minimal graph that should be refused runs as well.",
+        "Nothing breaks: backward through the in-place mask gives naive's gradients, and the minimal graph that should be refused runs as well.",
         caveats=(OTHER_SHAPE,),
         advice=(Advice("Check the gradients of your own graph (`torch.autograd.gradcheck`) before trusting this."),),
     ),

@@ -31,27 +31,27 @@ _UNFILLED = Because("unfilled", "{unfilled} writes its value itself here; no `at
 REBUILT_CASES: dict[str, Case] = {
     "rebuilt": Case(
         "holds",
-        "With {software}, math builds the causal mask anew in every recorded forward: {parts}; {count} and {time} of {whole} GPU time ({share}).",
+        "Math builds the causal mask anew in every recorded forward: {parts}; {count} and {time} of {whole} GPU time ({share}).",
         because=_APPLY,
         caveats=(_UNFILLED, OTHER_SHAPE),
         advice=_ADVICE,
     ),
     "rebuilt-ops-only": Case(
         "holds",
-        "With {software}, math builds the causal mask anew in every recorded forward: {parts}; on the CPU that takes {cpu_time} of the {cpu_whole} that its ops take under the profiler.",
+        "Math builds the causal mask anew in every recorded forward: {parts}; on the CPU that takes {cpu_time} of the {cpu_whole} that its ops take under the profiler.",
         caveats=(_UNFILLED, Because("no_lane", "There is no GPU lane, so what building costs on a GPU is not seen."), OTHER_SHAPE),
         advice=_ADVICE,
     ),
     "part-missing": Case(
         "differs",
-        "With {software}, math builds the mask in another way: {parts} stand in every recorded forward, {missing_parts} nowhere.",
+        "Math builds the mask in another way: {parts} stand in every recorded forward, {missing_parts} nowhere.",
         because=_APPLY,
         caveats=(OTHER_SHAPE,),
         advice=_ADVICE,
     ),
     "not-rebuilt": Case(
         "differs",
-        "With {software}, math builds no mask: none of {missing_parts} stands in its forward.",
+        "Math builds no mask: none of {missing_parts} stands in its forward.",
         caveats=(OTHER_SHAPE,),
         advice=(Advice("Nothing to do here; look at the trace again after an update of torch."),),
     ),

@@ -35,27 +35,27 @@ _WHY = (
 CORES_CASES: dict[str, Case] = {
     "as-said": Case(
         "holds",
-        "With {software}, math's matmuls run in FP32 without Tensor Cores ({math_kernels}), the naive ones in {dtype} on Tensor Cores ({naive_kernels}).",
+        "Math's matmuls run in FP32 without Tensor Cores ({math_kernels}), the naive ones in {dtype} on Tensor Cores ({naive_kernels}).",
         because=_WHY,
         caveats=(OTHER_SHAPE,),
         advice=_ADVICE,
     ),
     "math-on-tensor-cores": Case(
         "differs",
-        "With {software}, math's matmuls do run on Tensor Cores: {math_kernels}.",
+        "Math's matmuls do run on Tensor Cores: {math_kernels}.",
         because=(*_WHY, Because("tf32", "FP32 matmuls are allowed to use TF32 in this run (`float32_matmul_precision` is `{tf32}`).")),
         caveats=(OTHER_SHAPE,),
         advice=_TF32,
     ),
     "math-not-fp32": Case(
         "differs",
-        "With {software}, math does not cast its inputs up, so its matmuls are not FP32 ones ({math_kernels}); they run without Tensor Cores all the same.",
+        "Math does not cast its inputs up, so its matmuls are not FP32 ones ({math_kernels}); they run without Tensor Cores all the same.",
         because=_WHY,
         caveats=(OTHER_SHAPE,),
     ),
     "naive-without-tensor-cores": Case(
         "differs",
-        "With {software}, the naive matmuls run without Tensor Cores too: {naive_kernels}; math's do as the article says ({math_kernels}).",
+        "The naive matmuls run without Tensor Cores too: {naive_kernels}; math's do as the article says ({math_kernels}).",
         because=_WHY,
         caveats=(OTHER_SHAPE,),
         advice=(Advice("Check shape and alignment of q, k and v (multiples of {eight} in 16 bits): without them the library has no Tensor Core "
@@ -63,7 +63,7 @@ CORES_CASES: dict[str, Case] = {
     ),
     "the-other-way-round": Case(
         "differs",
-        "With {software}, it is the other way round: math's matmuls run on Tensor Cores ({math_kernels}), the naive ones do not ({naive_kernels}).",
+        "It is the other way round: math's matmuls run on Tensor Cores ({math_kernels}), the naive ones do not ({naive_kernels}).",
         because=_WHY,
         caveats=(OTHER_SHAPE,),
         advice=_TF32,
@@ -139,7 +139,7 @@ def _exact(facts: RunFacts, kernels: tuple[ActivityFacts, ...]) -> Flop | None:
 UPCAST_CASES: dict[str, Case] = {
     "upcast": Case(
         "holds",
-        "With {software}, math casts its inputs from {dtype} up to FP32 before it computes: {casts} per forward, each from {narrow} to {wide}.",
+        "Math casts its inputs from {dtype} up to FP32 before it computes: {casts} per forward, each from {narrow} to {wide}.",
         because=(
             Because("cast_time", "The casts up take {cast_time} of {math_time} GPU time in the trace; a score matrix is then {wide_score} instead of {score}, so a pass that reads it and writes it moves twice the bytes."),
             Because("back_time", "Casts back down take {back_time} more."),
@@ -154,7 +154,7 @@ UPCAST_CASES: dict[str, Case] = {
     ),
     "no-upcast": Case(
         "differs",
-        "With {software}, math computes in {dtype} as it comes: no cast stands before its first matmul.",
+        "Math computes in {dtype} as it comes: no cast stands before its first matmul.",
         because=(Because("reduced", "`allow_fp16_bf16_reduction_math_sdp` is on in this run."),),
         caveats=(OTHER_SHAPE,),
         advice=(Advice("Do not take this math for an FP32 reference: it rounds to 16 bits between its steps."),),

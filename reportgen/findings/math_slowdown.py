@@ -23,33 +23,33 @@ PAIR = ("naive_inplace", "sdpa_math")
 PUBLISHED_RATIO = f"{published.load()['math_slowdown']}×"
 """As the article prints it: a digit more would be one that nobody measured."""
 
-_FALLBACK = (Advice("If `aten::_scaled_dot_product_attention_math` stands in your trace, pin a fused backend with `sdpa_kernel(...)` once: "
-    "torch then says why it refuses (a mask, a dtype, a head dimension), and that is what to change.", needs="fused_faster", leads=Leads("fused")),)
+_FALLBACK = (Advice("If your trace contains `aten::_scaled_dot_product_attention_math`, SDPA fell back to math. Pin a fused backend once with `sdpa_kernel(...)`: "
+    "torch then says why it refuses (mask, dtype, head dimension), and that is what to change.", needs="fused_faster", leads=Leads("fused")),)
 """Where a fused backend runs here, gives a right result and is faster than math."""
 
-_TF32 = Because("tf32", "FP32 matmuls may use TF32 in this run (`float32_matmul_precision` is `{tf32}`), which torch does not allow by default; the article's ran in FP32 on CUDA cores.")
-_MOVED = (Because("both_moved", "The article's run differs from this one in device and software at once, so nothing here says which of the two moved the ratio."),
-          Because("software_moved", "The article's run is of a device of the same name, so software, clocks or power moved the ratio; nothing here says which."),
-          Because("timers", "The article's times are averages under the profiler, these are medians of {timers} without it."), _TF32)
+_TF32 = Because("tf32", "FP32 matmuls may use TF32 in this run (`float32_matmul_precision` is `{tf32}`; torch's default does not allow it). The article's ran in FP32 on CUDA cores.")
+_MOVED = (Because("both_moved", "Device and software both differ from the article's, so this run cannot say which of them moved the ratio."),
+          Because("software_moved", "The article's device has the same name, so software, clocks or power moved the ratio; this run cannot say which."),
+          Because("timers", "The article's times are averages under the profiler; these are medians of {timers} without it."), _TF32)
 
 SLOWER_CASES: dict[str, Case] = {
     "slower": Case(
         "holds",
-        "SDPA math is slower than naive in place: {math} against {inplace} of {quantity} per forward, {ratio} as long ({processes}; {software}).",
+        "SDPA math takes {ratio} the {quantity} of naive in place: {math} against {inplace} per forward ({processes}).",
         because=(*math_waterfall.RANKED, *math_waterfall.WIDE),
-        caveats=(Because("wall", "There is no GPU time on this device, so the wall time of eager forwards decides."), _TF32, OTHER_SHAPE),
+        caveats=(Because("wall", "This device has no GPU time, so the wall time of eager forwards decides."), _TF32, OTHER_SHAPE),
         advice=_FALLBACK,
     ),
     "faster": Case(
         "differs",
-        "SDPA math is faster than naive in place: {math} against {inplace} of {quantity} per forward, {ratio} as long ({processes}; {software}).",
-        caveats=(Because("wall", "There is no GPU time on this device, so the wall time of eager forwards decides."), OTHER_SHAPE),
-        advice=(Advice("Do not take this over to another device unmeasured: math is written to be right on any input, not to be fast."),),
+        "SDPA math is faster than naive in place: {ratio} the {quantity}, {math} against {inplace} per forward ({processes}).",
+        caveats=(Because("wall", "This device has no GPU time, so the wall time of eager forwards decides."), OTHER_SHAPE),
+        advice=(Advice("Measure before you rely on this elsewhere: math is written for correctness, not for speed."),),
     ),
     "tie": Case(
         "within noise",
-        "SDPA math and naive in place cannot be told apart: {math} against {inplace} of {quantity} per forward ({span}, smallest difference told apart {threshold}; {software}).",
-        caveats=(Because("wall", "There is no GPU time on this device, so the wall time of eager forwards decides."), UNSTEADY, OTHER_SHAPE),
+        "SDPA math and naive in place cannot be told apart: {math} against {inplace} of {quantity} per forward ({span}; differences below {threshold} do not count).",
+        caveats=(Because("wall", "This device has no GPU time, so the wall time of eager forwards decides."), UNSTEADY, OTHER_SHAPE),
         advice=_FALLBACK,
     ),
 }
@@ -81,26 +81,26 @@ def _ratio_args(pair: Pair) -> dict[str, object]:
 RATIO_CASES: dict[str, Case] = {
     "as-published": Case(
         "holds",
-        "Math takes {ratio} the GPU time of naive in place ({processes}), which is about the article's {published} ({software}).",
+        "Math takes {ratio} the GPU time of naive in place ({processes}), about the article's {published}.",
         advice=_FALLBACK,
     ),
     "smaller": Case(
         "differs",
-        "Math takes {ratio} the GPU time of naive in place here ({processes}), less than the article's {published} ({software}).",
-        because=(Because("math_change", "Against the article's times, naive in place takes {inplace_change} and math {math_change}; the second is the smaller, and so is their ratio."),),
+        "Math takes {ratio} the GPU time of naive in place ({processes}), less than the article's {published}.",
+        because=(Because("math_change", "Naive in place takes {inplace_change} the article's time, math {math_change}."),),
         caveats=_MOVED,
-        advice=(Advice("Quote a slowdown with its device and its torch, or measure it: this ratio is a property of both."),),
+        advice=(Advice("Quote this ratio with its device and torch version, or measure your own."),),
     ),
     "larger": Case(
         "differs",
-        "Math takes {ratio} the GPU time of naive in place here ({processes}), more than the article's {published} ({software}).",
-        because=(Because("math_change", "Against the article's times, naive in place takes {inplace_change} and math {math_change}; the second is the larger, and so is their ratio."),),
+        "Math takes {ratio} the GPU time of naive in place ({processes}), more than the article's {published}.",
+        because=(Because("math_change", "Naive in place takes {inplace_change} the article's time, math {math_change}."),),
         caveats=_MOVED,
-        advice=(Advice("Quote a slowdown with its device and its torch, or measure it: this ratio is a property of both."),),
+        advice=(Advice("Quote this ratio with its device and torch version, or measure your own."),),
     ),
     "straddles": Case(
         "within noise",
-        "Math takes {ratio} the GPU time of naive in place, but the processes ({low} to {high}) lie on both sides of the border at ±{rules[magnitude]} of the article's {published} ({software}).",
+        "Math takes {ratio} the GPU time of naive in place, but the processes ({low} to {high}) straddle ±{rules[magnitude]} around the article's {published}.",
         advice=_FALLBACK,
     ),
 }
@@ -123,36 +123,36 @@ def _moved(facts: RunFacts) -> dict[str, object]:
     return {"both_moved": not same_device, "software_moved": same_device}
 
 
-_LIST = (Advice("Count kernels from the list, not from a total: copies and memsets are other kinds, and activities of the warm-up leak "
-    "into a window that nobody synchronised."),)
+_LIST = (Advice("Count kernels from the list, not from a total: copies and memsets are not kernels, and without a synchronize before the window "
+    "warm-up activities leak in."),)
 
 COUNT_CASES: dict[str, Case] = {
     "both-as-published": Case(
         "holds",
-        "With {software}, math launches {math}{math_beside} and naive in place {inplace}{beside}, as in the article.",
+        "Math launches {math}{math_beside} and naive in place {inplace}{beside}, as in the article.",
         because=(Because("roles", "Math's kernels in order: {roles}."),),
         caveats=(OTHER_SHAPE,),
         advice=_LIST,
     ),
     "math-differs": Case(
         "differs",
-        "With {software}, math launches {math}{math_beside} where the article saw {published_math}; naive in place launches {inplace}{beside}, as in the article.",
+        "Math launches {math}{math_beside}, the article saw {published_math}; naive in place launches {inplace}{beside}, as in the article.",
         because=(Because("roles", "Math's kernels in order: {roles}."),
-                 Because("no_upcast", "There is no cast among them: this torch computes math in the type of its inputs."),
-                 Because("no_safe", "There is no `aten::_safe_softmax` in the trace: the kernels that guard fully masked rows are not there.")),
+                 Because("no_upcast", "No cast is among them: this torch computes math in the type of its inputs."),
+                 Because("no_safe", "The trace has no `aten::_safe_softmax`, so the kernels that protect fully masked rows are missing.")),
         caveats=(OTHER_SHAPE,),
         advice=_LIST,
     ),
     "naive-differs": Case(
         "differs",
-        "With {software}, naive in place launches {inplace}{beside} where the article saw {published_inplace}; math launches {math}{math_beside}, as in the article.",
+        "Naive in place launches {inplace}{beside}, the article saw {published_inplace}; math launches {math}{math_beside}, as in the article.",
         because=(Because("naive_roles", "The naive forward's kernels in order: {naive_roles}."),),
         caveats=(OTHER_SHAPE,),
         advice=_LIST,
     ),
     "both-differ": Case(
         "differs",
-        "With {software}, math launches {math}{math_beside} where the article saw {published_math}, and naive in place {inplace}{beside} where it saw {published_inplace}.",
+        "Math launches {math}{math_beside} (article: {published_math}), naive in place {inplace}{beside} (article: {published_inplace}).",
         because=(Because("roles", "Math's kernels in order: {roles}."), Because("naive_roles", "The naive forward's kernels in order: {naive_roles}.")),
         caveats=(OTHER_SHAPE,),
         advice=_LIST,
@@ -202,14 +202,14 @@ def _times(facts: RunFacts, shown: list[VariantFacts], beside: bool) -> list[Tab
     if not rows:
         return []
     heads = ["Quantity", f"#{shown[0].title}", f"#{shown[1].title}", "#Ratio", "#Over the processes", *(["#Article"] if beside else [])]
-    return [Table(columns(*heads), tuple(rows), caption="Time per forward: median of the process medians, with the lowest and the highest where they read otherwise.",
-                  notes=("The article's ratio is one of averages under the profiler.",) if beside else ())]
+    return [Table(columns(*heads), tuple(rows), caption="Time per forward: median over the processes (lowest to highest).",
+                  notes=("The article's ratio is of averages under the profiler.",) if beside else ())]
 
 
 FINDING = Finding(
     slug="math-slowdown",
     title="The math backend's price",
-    question="One line of `scaled_dot_product_attention` replaces five of yours. Why can it be slower?",
+    question="Why is SDPA's math backend slower than five lines of your own?",
     questions=(
         claim("math-slower", "SDPA math is slower than the naive forward in place.", slower_rule, SLOWER_CASES, needs=(needs.ran(*PAIR),)),
         claim("math-3.7x", f"SDPA math takes about {PUBLISHED_RATIO} as long as the naive forward in place.", ratio_rule, RATIO_CASES, needs=(needs.article_workload(), compared("gpu_time", *PAIR), needs.one_timer(*PAIR))),

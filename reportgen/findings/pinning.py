@@ -14,7 +14,7 @@ from ..questions.shared import OTHER_SHAPE, other_workload, software
 from ..run import DEFAULT
 from ..saying.units import listed, plural, verb
 
-_DEFAULT = Because("default", "Unpinned, this torch picks {default} for this shape without a mask of one's own and without gradients ({software}): {default_op} is what it dispatches.")
+_DEFAULT = Because("default", "By default PyTorch picks {default} for this shape (no `attn_mask`, no gradients): it dispatches {default_op}.")
 
 OBEYED = Relies("sdpa-pin", ("all-answer", "some-did-not-run"))
 """What advice about a pinned variant rests on: what was measured under a pin is that backend's."""
@@ -22,16 +22,16 @@ OBEYED = Relies("sdpa-pin", ("all-answer", "some-did-not-run"))
 PIN_CASES: dict[str, Case] = {
     "all-answer": Case(
         "holds",
-        "All four backends answer to their pins, with {software}: each one's own op appears in its trace.",
+        "Each of the four backends can be pinned: its own op appears in its trace.",
         because=(_DEFAULT,), caveats=(OTHER_SHAPE,),
-        advice=(Advice("Pin a backend in a benchmark or a test, so that a silent fallback becomes an error; leave it open in production "
+        advice=(Advice("Pin a backend in benchmarks and tests, where a silent fallback must become an error. In production leave the choice to PyTorch "
                 "unless you have timed your shapes.", leads=Leads(DEFAULT)),)),
     "other-op": Case(
         "differs",
-        "A pin did not decide which backend ran, with {software}: {wrong}.",
+        "A pin did not select its backend: {wrong}.",
         because=(_DEFAULT,), caveats=(OTHER_SHAPE,),
-        advice=(Advice("Look in the trace for the op that ran instead, and at torch's warnings for the reason."),)),
-    "some-did-not-run": not_measurable("{answered}, with {software}{but} {missing}.", partly=True),
+        advice=(Advice("Find the op that ran instead in the trace, and the reason in torch's warnings."),)),
+    "some-did-not-run": not_measurable("{answered}{but} {missing}.", partly=True),
 }
 
 
@@ -48,7 +48,7 @@ def pin_rule(facts: RunFacts) -> Decision:
     if wrong:
         return decide("other-op", **args, wrong=listed([f"the trace of {v.title} has no `{PINNED[v.id].ops[0]}`{_instead(v)}" for v in wrong]))
     if missing:
-        answered = f"{listed([variant.title for variant in seen])} {verb(len(seen), 'answers to its pin', 'answer to their pins')}" if seen else "no pin could be tried"
+        answered = f"{listed([variant.title for variant in seen])} {verb(len(seen), 'runs when pinned', 'run when pinned')}" if seen else "no pin could be tried"
         return decide("some-did-not-run", **args, answered=answered, but=", but" if seen else ":", missing=_missing(facts, missing))
     return decide("all-answer", **args)
 

@@ -22,14 +22,14 @@ CASES: dict[str, Case] = {
     "no-predictions": not_measurable("this run's variants carry no predictions."),
     "broken": Case(
         "holds",
-        "With {software}, the trace breaks the prediction in {broken}: {names}.",
+        "The trace breaks the prediction in {broken}: {names}.",
         because=(Because("unpredicted", "Nobody predicted: {unpredicted}."), Because("absent", "Predicted and not seen: {absent}."), Because("kept", "As predicted: {kept}.")),
         caveats=(OTHER_SHAPE, NOT_RAN),
         advice=_ADVICE,
     ),
     "as-predicted": Case(
         "differs",
-        "With {software}, no trace breaks its prediction: {all} exactly the activities that one would expect.",
+        "No trace breaks its prediction: {all} exactly the activities that one would expect.",
         caveats=(OTHER_SHAPE, NOT_RAN),
         advice=_ADVICE,
     ),

@@ -32,24 +32,24 @@ SAFE_CASES: dict[str, Case] = {
     ),
     "protects": Case(
         "holds",
-        "With {software}, `aten::_safe_softmax` adds {count} to the softmax ({roles}), and a fully masked row comes out of math as {row}, not as NaN.",
+        "`aten::_safe_softmax` adds {count} to the softmax ({roles}), and a fully masked row comes out of math as {row}, not as NaN.",
         because=(Because("extra_time", "The added kernels take {extra_time}, {extra_share} of math's GPU time; the softmax itself takes {softmax_time}."), _ROWS),
         caveats=(_EXPLICIT, OTHER_SHAPE),
         advice=_ADVICE,
     ),
     "still-nan": Case(
         "differs",
-        "With {software}, `aten::_safe_softmax` adds {count} to the softmax ({roles}), and yet a fully masked row comes out of math as NaN.",
+        "`aten::_safe_softmax` adds {count} to the softmax ({roles}), and yet a fully masked row comes out of math as NaN.",
         because=(_ROWS,), caveats=(_EXPLICIT, OTHER_SHAPE), advice=_ADVICE,
     ),
     "adds-none": Case(
         "differs",
-        "With {software}, `aten::_safe_softmax` is in the trace but adds no kernel to the softmax; a fully masked row comes out of math as {row}.",
+        "`aten::_safe_softmax` is in the trace but adds no kernel to the softmax; a fully masked row comes out of math as {row}.",
         because=(_ROWS,), caveats=(_EXPLICIT, OTHER_SHAPE), advice=_ADVICE,
     ),
     "no-safe-softmax": Case(
         "differs",
-        "With {software}, math calls no `aten::_safe_softmax`; a fully masked row comes out of it as {row}.",
+        "Math calls no `aten::_safe_softmax`; a fully masked row comes out of it as {row}.",
         because=(_ROWS,), caveats=(_EXPLICIT, OTHER_SHAPE), advice=_ADVICE,
     ),
     "row-refused": not_measurable("`aten::_safe_softmax` adds {count} to the softmax ({roles}), but math did not take the masked row ({reason}).", partly=True),

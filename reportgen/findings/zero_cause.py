@@ -23,19 +23,19 @@ _EXCEPTION = Because("exception", "One kernel does not fit the {rules[default_sh
 CAUSE_CASES: dict[str, Case] = {
     "both-halves": Case(
         "differs",
-        "The driver call is not the cause of the 0 %, with {software}: {large} reads 0 % too, and {small} reads {small_field}.",
+        "The driver call is not the cause of the 0 %: {large} reads 0 % too, and {small} reads {small_field}.",
         because=(_OWN, _PAIR), caveats=(_EXCEPTION,), advice=_ADVICE),
     "runtime-half": Case(
         "differs",
-        "A driver call is not needed for a 0 %, with {software}: {large} reads 0 % too. Whether a driver call alone would give 0 % was not seen in this run.",
+        "A driver call is not needed for a 0 %: {large} reads 0 % too. Whether a driver call alone would give 0 % was not seen in this run.",
         because=(_OWN,), caveats=(_EXCEPTION,), advice=_ADVICE),
     "driver-half": Case(
         "differs",
-        "A driver call does not make the field 0 %, with {software}: {small} reads {small_field}. A kernel above {rules[default_shared]} that the runtime launched was not seen in this run.",
+        "A driver call does not make the field 0 %: {small} reads {small_field}. A kernel above {rules[default_shared]} that the runtime launched was not seen in this run.",
         because=(_OWN, _PAIR), caveats=(_EXCEPTION,)),
     "driver-call": Case(
         "holds",
-        "The driver call fits as the cause of the 0 %, with {software}: {against} reads 0 % although its shared memory is within {rules[default_shared]} and its grid fills the GPU.",
+        "The driver call fits as the cause of the 0 %: {against} reads 0 % although its shared memory is within {rules[default_shared]} and its grid fills the GPU.",
         advice=(Advice("Do not read the occupancy field of kernels that the driver's API launched; work their occupancy out instead."),)),
     "not-seen": not_measurable(
         "no kernel of this run tells the two causes apart. The driver call and the {rules[default_shared]} rule both fit the 0 % of cuDNN's kernel ({own} of shared memory, {api})."),

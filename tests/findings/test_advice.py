@@ -105,7 +105,7 @@ def test_a_fused_backend_stores_no_scores_only_where_flash_was_seen_not_to():
     assert STORES not in advised(unavailable(facts(), "sdpa_flash"), "inplace-memory")
 
 
-PIN = "If `aten::_scaled_dot_product_attention_math` stands in your trace, pin a fused backend"
+PIN = "If your trace contains `aten::_scaled_dot_product_attention_math`, SDPA fell back to math. Pin a fused backend"
 
 
 def test_a_fused_backend_is_advised_in_place_of_math_only_where_it_is_faster():
@@ -223,8 +223,8 @@ def test_nobody_is_told_to_pin_what_a_pin_did_not_reach():
 def test_where_two_lead_either_is_to_be_pinned_and_neither_is_the_winner():
     run = timed(facts("a100"), "gpu_time", sdpa_cudnn=100, sdpa_efficient=101)
     assert advised(run, "flash-fastest")[0] == (
-        "Pin one of those that lead for this shape (`SDPBackend.CUDNN_ATTENTION` or `SDPBackend.EFFICIENT_ATTENTION`): unpinned, torch picks flash (torch 2.13.0+cu130 and cuDNN 9.19.0, "
-        "without a mask of one's own and without gradients).")
+        "Pin one of the leaders for this shape (`SDPBackend.CUDNN_ATTENTION` or `SDPBackend.EFFICIENT_ATTENTION`): by default "
+        "PyTorch picks flash (no `attn_mask`, no gradients).")
     assert given(run, "Pin the winner") == []
 
 
@@ -333,7 +333,7 @@ def test_advice_that_leads_to_a_backend_declares_where_it_leads():
 
 
 def test_advice_is_limited_by_what_reproduces_and_only_by_that():
-    unpinned = "Leave `scaled_dot_product_attention` unpinned for this shape: without a mask of one's own and without gradients, torch picks SDPA cuDNN by itself (torch 2.11.0+cu130 and cuDNN 9.19.0)."
+    unpinned = "Leave `scaled_dot_product_attention` unpinned for this shape: PyTorch picks SDPA cuDNN by itself (no `attn_mask`, no gradients)."
     assert advised(facts(), "flash-fastest")[0] == advised(tried(facts()), "flash-fastest")[0] == unpinned
     with_a_mask = tried(facts(), {"mask-in-fp32": {"default": wrong(picked="cudnn"), "cudnn": wrong()}})
     assert advised(with_a_mask, "flash-fastest")[0] == unpinned, "its own words rule a mask out"

@@ -29,42 +29,42 @@ def all_of_fifteen_ops():
 CASES_REACHED = {
     ("cudnn-cpu-cost", "costs-most"): (
         lambda: facts(),
-        "cuDNN costs the most CPU time of the three in the steady state, with torch 2.11.0+cu130 and cuDNN 9.19.0: SDPA cuDNN 47.0 µs, SDPA"
-        " flash 43.0 µs and SDPA efficient 40.0 µs per call."),
+        "cuDNN costs the most CPU time of the three in the steady state: SDPA cuDNN 47.0 µs, SDPA flash 43.0 µs and SDPA "
+        "efficient 40.0 µs per call."),
     ("cudnn-cpu-cost", "another-costs-more"): (
         lambda: timed(facts(), "host_time", sdpa_efficient=40, sdpa_flash=50, sdpa_cudnn=45),
-        "cuDNN does not cost the most CPU time in the steady state, with torch 2.11.0+cu130 and cuDNN 9.19.0: SDPA flash costs more (SDPA "
-        "flash 50.0 µs, SDPA cuDNN 45.0 µs and SDPA efficient 40.0 µs per call)."),
+        "cuDNN does not cost the most CPU time in the steady state: SDPA flash costs more (SDPA flash 50.0 µs, SDPA cuDNN 45.0 "
+        "µs and SDPA efficient 40.0 µs per call)."),
     ("cudnn-cpu-cost", "tie"): (
         lambda: timed(facts(), "host_time", sdpa_efficient=40, sdpa_flash=46.5, sdpa_cudnn=47),
-        "Which of the three costs the most CPU time in the steady state cannot be told apart, with torch 2.11.0+cu130 and cuDNN 9.19.0: "
-        "cuDNN ties with SDPA flash (SDPA cuDNN 47.0 µs, SDPA flash 46.5 µs and SDPA efficient 40.0 µs per call)."),
+        "Which of the three costs the most CPU time in the steady state cannot be told apart: cuDNN ties with SDPA flash (SDPA "
+        "cuDNN 47.0 µs, SDPA flash 46.5 µs and SDPA efficient 40.0 µs per call)."),
     ("cudnn-cpu-cost", "unsteady"): (
         lambda: variant(facts(), "sdpa_cudnn", host_time=bimodal(30, 1500)),
-        "Which of the three costs the most CPU time in the steady state cannot be told, with torch 2.11.0+cu130 and cuDNN 9.19.0: the processes disagree by up to 51.4× about "
-        "cuDNN, SDPA efficient and SDPA flash (SDPA flash 43.0 µs, SDPA efficient 40.0 µs and SDPA cuDNN 30.0 µs per call)."),
+        "Which of the three costs the most CPU time in the steady state cannot be told: the processes disagree by up to 51.4× "
+        "about cuDNN, SDPA efficient and SDPA flash (SDPA flash 43.0 µs, SDPA efficient 40.0 µs and SDPA cuDNN 30.0 µs per call)."),
     ("fewer-ops-not-less-cpu", "fewer-and-dearer"): (
         lambda: facts(),
-        "Fewer ops do not mean less CPU work, with torch 2.11.0+cu130 and cuDNN 9.19.0: SDPA cuDNN takes 47.0 µs with 7 ops, SDPA efficient"
-        " 40.0 µs with 15; SDPA cuDNN takes 47.0 µs with 7 ops, SDPA flash 43.0 µs with 17."),
+        "Fewer ops do not mean less CPU work: SDPA cuDNN takes 47.0 µs with 7 ops, SDPA efficient 40.0 µs with 15; SDPA cuDNN "
+        "takes 47.0 µs with 7 ops, SDPA flash 43.0 µs with 17."),
     ("fewer-ops-not-less-cpu", "agree"): (
         lambda: timed(facts(), "host_time", sdpa_efficient=40, sdpa_flash=43, sdpa_cudnn=30),
-        "Here fewer ops go with less CPU time, with torch 2.11.0+cu130 and cuDNN 9.19.0: SDPA efficient takes 40.0 µs with 15 ops, SDPA "
-        "flash 43.0 µs with 17; SDPA cuDNN takes 30.0 µs with 7 ops, SDPA efficient 40.0 µs with 15; SDPA cuDNN takes 30.0 µs with 7 ops, "
-        "SDPA flash 43.0 µs with 17."),
+        "Here fewer ops go with less CPU time: SDPA efficient takes 40.0 µs with 15 ops, SDPA flash 43.0 µs with 17; SDPA cuDNN "
+        "takes 30.0 µs with 7 ops, SDPA efficient 40.0 µs with 15; SDPA cuDNN takes 30.0 µs with 7 ops, SDPA flash 43.0 µs with "
+        "17."),
     ("fewer-ops-not-less-cpu", "tie"): (
         lambda: timed(facts(), "host_time", sdpa_efficient=40, sdpa_flash=40.2, sdpa_cudnn=40.4),
-        "No two fused backends with different numbers of ops differ in CPU time beyond this run's noise, with torch 2.11.0+cu130 and cuDNN "
-        "9.19.0: SDPA efficient takes 40.0 µs with 15 ops, SDPA flash 40.2 µs with 17; SDPA cuDNN takes 40.4 µs with 7 ops, SDPA efficient "
-        "40.0 µs with 15; SDPA cuDNN takes 40.4 µs with 7 ops, SDPA flash 40.2 µs with 17."),
+        "No two fused backends with different numbers of ops differ in CPU time beyond this run's noise: SDPA efficient takes "
+        "40.0 µs with 15 ops, SDPA flash 40.2 µs with 17; SDPA cuDNN takes 40.4 µs with 7 ops, SDPA efficient 40.0 µs with 15; "
+        "SDPA cuDNN takes 40.4 µs with 7 ops, SDPA flash 40.2 µs with 17."),
     ("fewer-ops-not-less-cpu", "equal-counts"): (
         lambda: all_of_fifteen_ops(),
         "Not measurable: the fused backends dispatch the same number of ops each here, so none has fewer."),
     ("fewer-ops-not-less-cpu", "unsteady"): (
         lambda: variant(timed(facts(), "host_time", sdpa_flash=40.1), "sdpa_cudnn", host_time=bimodal(30, 1500)),
-        "Whether fewer ops mean less CPU work cannot be told, with torch 2.11.0+cu130 and cuDNN 9.19.0: the processes disagree by up to 51.4× about two fused backends (SDPA efficient "
-        "takes 40.0 µs with 15 ops, SDPA flash 40.1 µs with 17; SDPA cuDNN takes 30.0 µs with 7 ops, SDPA efficient 40.0 µs with 15; SDPA cuDNN takes 30.0 µs with 7 ops, SDPA flash "
-        "40.1 µs with 17)."),
+        "Whether fewer ops mean less CPU work cannot be told: the processes disagree by up to 51.4× about two fused backends "
+        "(SDPA efficient takes 40.0 µs with 15 ops, SDPA flash 40.1 µs with 17; SDPA cuDNN takes 30.0 µs with 7 ops, SDPA "
+        "efficient 40.0 µs with 15; SDPA cuDNN takes 30.0 µs with 7 ops, SDPA flash 40.1 µs with 17)."),
 }
 
 # claim → device → (verdict, case)

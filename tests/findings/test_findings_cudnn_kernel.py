@@ -23,30 +23,29 @@ def transposed(run, name, count):
 CASES_REACHED = {
     ("cudnn-one-kernel", "one-generated"): (
         lambda: facts(),
-        "With torch 2.11.0+cu130 and cuDNN 9.19.0, SDPA cuDNN is one kernel per forward beside 1 memset (4 B), generated for the problem: "
-        "`cudnn sdpa flash_fprop 64x128x64`."),
+        "SDPA cuDNN is one kernel per forward beside 1 memset (4 B), generated for the problem: `cudnn sdpa flash_fprop "
+        "64x128x64`."),
     ("cudnn-one-kernel", "other-count"): (
         lambda: with_extra_kernel(facts(), "sdpa_cudnn", name="convert_layout"),
-        "With torch 2.11.0+cu130 and cuDNN 9.19.0, SDPA cuDNN launches 2 kernels per forward beside 1 memset (4 B), not one: `cudnn sdpa "
-        "flash_fprop 64x128x64` and `convert_layout`."),
+        "SDPA cuDNN launches 2 kernels per forward beside 1 memset (4 B), not one: `cudnn sdpa flash_fprop 64x128x64` and "
+        "`convert_layout`."),
     ("cudnn-one-kernel", "not-generated"): (
         lambda: renamed(facts(), "sdpa_cudnn", "fmha_cutlassF_bf16_aligned_64x64_rf_sm80"),
-        "With torch 2.11.0+cu130 and cuDNN 9.19.0, SDPA cuDNN is one kernel per forward beside 1 memset (4 B), but its name does not say "
-        "that it was generated: `fmha_cutlassF bf16 64x64 sm80` (memory-efficient attention)."),
+        "SDPA cuDNN is one kernel per forward beside 1 memset (4 B), but its name does not say that it was generated: "
+        "`fmha_cutlassF bf16 64x64 sm80` (memory-efficient attention)."),
     ("cudnn-one-kernel", "unknown-name"): (
         lambda: renamed(facts(), "sdpa_cudnn", "mystery_kernel"),
-        "Not measurable in full: with torch 2.11.0+cu130 and cuDNN 9.19.0, SDPA cuDNN is one kernel per forward beside 1 memset (4 B), but "
-        "its name, `mystery_kernel`, does not say where it comes from."),
+        "Not measurable in full: SDPA cuDNN is one kernel per forward beside 1 memset (4 B), but its name, `mystery_kernel`, "
+        "does not say where it comes from."),
     ("cudnn-no-transposes", "none-and-four"): (
         lambda: facts(),
-        "With torch 2.11.0+cu130, cuDNN's forward has no `aten::transpose`, flash's has 4 and efficient's 4."),
+        "cuDNN's forward has no `aten::transpose`, flash's has 4 and efficient's 4."),
     ("cudnn-no-transposes", "others-not-four"): (
         lambda: transposed(facts(), "sdpa_flash", 3),
-        "With torch 2.11.0+cu130, cuDNN's forward has no `aten::transpose`, but the other two do not have 4 each: flash's has 3 and "
-        "efficient's 4."),
+        "cuDNN's forward has no `aten::transpose`, but the other two do not have 4 each: flash's has 3 and efficient's 4."),
     ("cudnn-no-transposes", "cudnn-transposes"): (
         lambda: transposed(facts(), "sdpa_cudnn", 2),
-        "With torch 2.11.0+cu130, cuDNN's forward has 2 `aten::transpose`, flash's has 4 and efficient's 4."),
+        "cuDNN's forward has 2 `aten::transpose`, flash's has 4 and efficient's 4."),
 }
 
 # claim → device → (verdict, case)

@@ -41,52 +41,48 @@ def compiled(run, **changes):
 CASES_REACHED = {
     ("cudnn-launch-api", "as-published"): (
         lambda: all_by_runtime(facts()),
-        "With torch 2.11.0+cu130 and cuDNN 9.19.0, cuDNN's kernel is launched by `cuLaunchKernelEx` and every other kernel of the six by "
-        "`cudaLaunchKernel`."),
+        "cuDNN's kernel is launched by `cuLaunchKernelEx` and every other kernel of the six by `cudaLaunchKernel`."),
     ("cudnn-launch-api", "others-too"): (
         lambda: facts(),
-        "With torch 2.11.0+cu130 and cuDNN 9.19.0, cuDNN's kernel is launched by `cuLaunchKernelEx`, but among the kernels of the six it is not "
-        "alone: 4 kernels of cuBLAS nvjet by `cuLaunchKernelEx` and 2 kernels of cuBLAS xmma GEMM by `cudaLaunchKernelExC`; the rest by "
-        "`cudaLaunchKernel`."),
+        "cuDNN's kernel is launched by `cuLaunchKernelEx`, but among the kernels of the six it is not alone: 4 kernels of cuBLAS "
+        "nvjet by `cuLaunchKernelEx` and 2 kernels of cuBLAS xmma GEMM by `cudaLaunchKernelExC`; the rest by `cudaLaunchKernel`."),
     ("cudnn-launch-api", "cudnn-otherwise"): (
         lambda: kernels(all_by_runtime(facts()), "sdpa_cudnn", launch_api="cudaLaunchKernelExC"),
-        "With torch 2.11.0+cu130 and cuDNN 9.19.0, cuDNN's kernel is launched by `cudaLaunchKernelExC`, not by `cuLaunchKernelEx`; every "
-        "other kernel of the six by `cudaLaunchKernel`."),
+        "cuDNN's kernel is launched by `cudaLaunchKernelExC`, not by `cuLaunchKernelEx`; every other kernel of the six by "
+        "`cudaLaunchKernel`."),
     ("cudnn-launch-api", "both-otherwise"): (
         lambda: kernels(facts(), "sdpa_cudnn", launch_api="cuLaunchKernel"),
-        "With torch 2.11.0+cu130 and cuDNN 9.19.0, cuDNN's kernel is launched by `cuLaunchKernel`, not by `cuLaunchKernelEx`, and not all "
-        "others by `cudaLaunchKernel`: 4 kernels of cuBLAS nvjet by `cuLaunchKernelEx` and 2 kernels of cuBLAS xmma GEMM by "
-        "`cudaLaunchKernelExC`."),
+        "cuDNN's kernel is launched by `cuLaunchKernel`, not by `cuLaunchKernelEx`, and not all others by `cudaLaunchKernel`: 4 "
+        "kernels of cuBLAS nvjet by `cuLaunchKernelEx` and 2 kernels of cuBLAS xmma GEMM by `cudaLaunchKernelExC`."),
     ("cudnn-zero-occupancy", "zero"): (
         lambda: facts(),
-        "The profiler shows 0 % occupancy for cuDNN's kernel, with torch 2.11.0+cu130 and cuDNN 9.19.0."),
+        "The profiler shows 0 % occupancy for cuDNN's kernel."),
     ("cudnn-zero-occupancy", "above-zero"): (
         lambda: resident(facts(), "sdpa_cudnn", 384, 168, 40960, 19),
-        "The profiler shows 19 % occupancy for cuDNN's kernel, not 0 %, with torch 2.11.0+cu130 and cuDNN 9.19.0."),
+        "The profiler shows 19 % occupancy for cuDNN's kernel, not 0 %."),
     ("cudnn-zero-occupancy", "unknown-device"): (
         lambda: kernels(facts(), "sdpa_cudnn", profiler_occupancy=-99.0),
-        "The profiler shows no value for cuDNN's kernel, not 0 %, with torch 2.11.0+cu130 and cuDNN 9.19.0: its occupancy calculator does not "
-        "know this compute capability."),
+        "The profiler shows no value for cuDNN's kernel, not 0 %: its occupancy calculator does not know this compute capability."),
     ("cudnn-zero-occupancy", "no-field"): (
         lambda: kernels(facts(), "sdpa_cudnn", profiler_occupancy=None),
         "Not measurable: the trace has no occupancy field for cuDNN's kernel."),
     ("cudnn-zero-cause", "both-halves"): (
         lambda: facts("a100"),
-        "The driver call is not the cause of the 0 %, with torch 2.13.0+cu130 and cuDNN 9.19.0: `s16816gemm 128x128 (16-bit in, FP32)` (80 "
-        "KiB of shared memory, launched by `cudaLaunchKernel`) reads 0 % too, and `probe_16k` (16 KiB of shared memory, launched by "
-        "`cuLaunchKernel`) reads 38 %."),
+        "The driver call is not the cause of the 0 %: `s16816gemm 128x128 (16-bit in, FP32)` (80 KiB of shared memory, launched "
+        "by `cudaLaunchKernel`) reads 0 % too, and `probe_16k` (16 KiB of shared memory, launched by `cuLaunchKernel`) reads 38 "
+        "%."),
     ("cudnn-zero-cause", "runtime-half"): (
         lambda: no_probe(resident(facts(), "sdpa_flash", 128, 255, 65536, 0)),
-        "A driver call is not needed for a 0 %, with torch 2.11.0+cu130 and cuDNN 9.19.0: `flash_fwd D=64 128x128` (64 KiB of shared "
-        "memory, launched by `cudaLaunchKernel`) reads 0 % too. Whether a driver call alone would give 0 % was not seen in this run."),
+        "A driver call is not needed for a 0 %: `flash_fwd D=64 128x128` (64 KiB of shared memory, launched by "
+        "`cudaLaunchKernel`) reads 0 % too. Whether a driver call alone would give 0 % was not seen in this run."),
     ("cudnn-zero-cause", "driver-half"): (
         lambda: no_probe(compiled(facts())),
-        "A driver call does not make the field 0 %, with torch 2.11.0+cu130 and cuDNN 9.19.0: `triton_per_fused_softmax_0` (0 B of shared "
-        "memory, launched by `cuLaunchKernel`) reads 50 %. A kernel above 48 KiB that the runtime launched was not seen in this run."),
+        "A driver call does not make the field 0 %: `triton_per_fused_softmax_0` (0 B of shared memory, launched by "
+        "`cuLaunchKernel`) reads 50 %. A kernel above 48 KiB that the runtime launched was not seen in this run."),
     ("cudnn-zero-cause", "driver-call"): (
         lambda: no_probe(compiled(facts(), profiler_occupancy=0.0)),
-        "The driver call fits as the cause of the 0 %, with torch 2.11.0+cu130 and cuDNN 9.19.0: `triton_per_fused_softmax_0` (0 B of "
-        "shared memory, launched by `cuLaunchKernel`) reads 0 % although its shared memory is within 48 KiB and its grid fills the GPU."),
+        "The driver call fits as the cause of the 0 %: `triton_per_fused_softmax_0` (0 B of shared memory, launched by "
+        "`cuLaunchKernel`) reads 0 % although its shared memory is within 48 KiB and its grid fills the GPU."),
     ("cudnn-zero-cause", "not-seen"): (
         lambda: no_probe(facts()),
         "Not measurable: no kernel of this run tells the two causes apart. The driver call and the 48 KiB rule both fit the 0 % of cuDNN's "
@@ -96,18 +92,17 @@ CASES_REACHED = {
         "Not measurable: the profiler shows 19 % for cuDNN's kernel here, so there is no 0 % to explain."),
     ("cudnn-real-occupancy", "like-flash"): (
         lambda: facts("a100"),
-        "cuDNN's kernel has an occupancy of 12.5 % (1 block of 8 warps), like flash's 12.5 %, with torch 2.13.0+cu130 and cuDNN 9.19.0."),
+        "cuDNN's kernel has an occupancy of 12.5 % (1 block of 8 warps), like flash's 12.5 %."),
     ("cudnn-real-occupancy", "other-value"): (
         lambda: facts(),
-        "cuDNN's kernel has an occupancy of 18.75 % (1 block of 12 warps), not about 12.5 %; flash's has 12.5 %, with torch 2.11.0+cu130 "
-        "and cuDNN 9.19.0."),
+        "cuDNN's kernel has an occupancy of 18.75 % (1 block of 12 warps), not about 12.5 %; flash's has 12.5 %."),
     ("cudnn-real-occupancy", "disagrees"): (
         lambda: counted(facts(), "sdpa_cudnn", theoretical_pct=12.5, achieved_pct=11.0),
-        "cuDNN's occupancy is not what its launch works out at, with torch 2.11.0+cu130 and cuDNN 9.19.0: the arithmetic gives 18.75 %, and "
-        "Nsight Compute's own comes to 12.5 %."),
+        "cuDNN's occupancy is not what its launch works out at: the arithmetic gives 18.75 %, and Nsight Compute's own comes to "
+        "12.5 %."),
     ("cudnn-real-occupancy", "unlike-flash"): (
         lambda: resident(facts("a100"), "sdpa_flash", 128, 128, 49152, 19),
-        "cuDNN's kernel has an occupancy of 12.5 % (1 block of 8 warps), unlike flash's 18.75 %, with torch 2.13.0+cu130 and cuDNN 9.19.0."),
+        "cuDNN's kernel has an occupancy of 12.5 % (1 block of 8 warps), unlike flash's 18.75 %."),
 }
 
 # claim → device → (verdict, case)

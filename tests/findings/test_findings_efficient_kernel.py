@@ -13,26 +13,25 @@ CLAIMS = {claim.id: claim for claim in FINDING.claims}
 CASES_REACHED = {
     ("efficient-one-kernel", "one-kernel"): (
         lambda: facts(),
-        "With torch 2.11.0+cu130, SDPA efficient is one kernel per forward: `fmha_cutlassF bf16 64x64 sm80`, which computes in bfloat16 on "
-        "Tensor Cores."),
+        "SDPA efficient is one kernel per forward: `fmha_cutlassF bf16 64x64 sm80`, which computes in bfloat16 on Tensor Cores."),
     ("efficient-one-kernel", "other-count"): (
         lambda: with_extra_kernel(facts(), "sdpa_efficient", name="mask_pad"),
-        "With torch 2.11.0+cu130, SDPA efficient launches 2 kernels per forward, not one: `fmha_cutlassF bf16 64x64 sm80` and `mask_pad`."),
+        "SDPA efficient launches 2 kernels per forward, not one: `fmha_cutlassF bf16 64x64 sm80` and `mask_pad`."),
     ("efficient-one-kernel", "cuda-cores"): (
         lambda: counted(facts(), "sdpa_efficient", tensor_core_flop=0),
-        "With torch 2.11.0+cu130, SDPA efficient is one kernel per forward, `fmha_cutlassF bf16 64x64 sm80`, but not on Tensor Cores."),
+        "SDPA efficient is one kernel per forward, `fmha_cutlassF bf16 64x64 sm80`, but not on Tensor Cores."),
     ("efficient-one-kernel", "other-type"): (
         lambda: renamed(facts(), "sdpa_efficient", "fmha_cutlassF_f16_aligned_64x64_rf_sm80"),
-        "With torch 2.11.0+cu130, SDPA efficient is one kernel per forward, `fmha_cutlassF f16 64x64 sm80`, but its name says float16, "
-        "where the inputs are bfloat16."),
+        "SDPA efficient is one kernel per forward, `fmha_cutlassF f16 64x64 sm80`, but its name says float16, where the inputs "
+        "are bfloat16."),
     ("efficient-one-kernel", "name-is-silent"): (
         lambda: facts("mi300x"),
-        "Not measurable in full: with torch 2.11.0+rocm7.0, SDPA efficient is one kernel per forward, but its name, `attn_fwd`, does not "
-        "say in which type it computes or whether it uses the matrix cores of this GPU (it has no Tensor Cores)."),
+        "Not measurable in full: SDPA efficient is one kernel per forward, but its name, `attn_fwd`, does not say in which type "
+        "it computes or whether it uses the matrix cores of this GPU (it has no Tensor Cores)."),
     ("efficient-one-kernel", "other-dtype"): (
         lambda: facts("t4"),
-        "Not measurable: the claim is about bfloat16, and this run computes in float16; with torch 2.11.0+cu130, SDPA efficient launches 1 "
-        "kernel per forward here."),
+        "Not measurable: the claim is about bfloat16, and this run computes in float16; SDPA efficient launches 1 kernel per "
+        "forward here."),
 }
 
 # claim → device → (verdict, case)

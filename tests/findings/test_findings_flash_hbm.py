@@ -48,63 +48,63 @@ def smaller_cache(run, size):
 CASES_REACHED = {
     ("flash-one-kernel", "one-kernel"): (
         lambda: facts(),
-        "With torch 2.11.0+cu130, SDPA flash is one kernel per forward: `flash_fwd D=64 128x128`, torch's build of FlashAttention-2."),
+        "SDPA flash is one kernel per forward: `flash_fwd D=64 128x128`, torch's build of FlashAttention-2."),
     ("flash-one-kernel", "other-count"): (
         lambda: with_extra_kernel(facts(), "sdpa_flash", name="flash_fwd_splitkv_combine_kernel"),
-        "With torch 2.11.0+cu130, SDPA flash launches 2 kernels per forward, not one: `flash_fwd D=64 128x128` and "
-        "`flash_fwd_splitkv_combine_kernel`."),
+        "SDPA flash launches 2 kernels per forward, not one: `flash_fwd D=64 128x128` and `flash_fwd_splitkv_combine_kernel`."),
     ("flash-one-kernel", "other-implementation"): (
         lambda: facts("mi300x"),
-        "With torch 2.11.0+rocm7.0, SDPA flash is one kernel per forward, but its name is that of AOTriton attention, not of torch's "
-        "FlashAttention-2 build: `attn_fwd`."),
+        "SDPA flash is one kernel per forward, but its name is that of AOTriton attention, not of torch's FlashAttention-2 "
+        "build: `attn_fwd`."),
     ("flash-one-kernel", "unknown-name"): (
         lambda: renamed(facts(), "sdpa_flash", "mystery_kernel"),
-        "Not measurable in full: with torch 2.11.0+cu130, SDPA flash is one kernel per forward, but its name, `mystery_kernel`, does not "
-        "say which implementation it is."),
+        "Not measurable in full: SDPA flash is one kernel per forward, but its name, `mystery_kernel`, does not say which "
+        "implementation it is."),
     ("hbm-dominates", "dominates"): (
         lambda: stepwise(facts(), naive_inplace=0.75, sdpa_math=0.5),
-        "HBM-bound activities take 75 % of the GPU time of naive in place and 50 % of SDPA math's, with torch 2.11.0+cu130."),
+        "HBM-bound activities take 75 % of the GPU time of naive in place and 50 % of SDPA math's."),
     ("hbm-dominates", "not-in-inplace"): (
         lambda: facts(),
-        "HBM does not dominate naive in place, with torch 2.11.0+cu130: 31.5 % of its GPU time is HBM-bound, less than 50 %; the largest share is bound"
-        " by neither HBM nor arithmetic: 68.5 % (mask 38.2 % and softmax 30.2 %). In SDPA math 56.3 % is HBM-bound."),
+        "HBM does not dominate naive in place: 31.5 % of its GPU time is HBM-bound, less than 50 %; the largest share is bound "
+        "by neither HBM nor arithmetic: 68.5 % (mask 38.2 % and softmax 30.2 %). In SDPA math 56.3 % is HBM-bound."),
     ("hbm-dominates", "not-in-math"): (
         lambda: stepwise(facts(), naive_inplace=0.5, sdpa_math=0.25),
-        "HBM does not dominate SDPA math, with torch 2.11.0+cu130: 25 % of its GPU time is HBM-bound, less than 50 %; the largest share is bound by "
+        "HBM does not dominate SDPA math: 25 % of its GPU time is HBM-bound, less than 50 %; the largest share is bound by "
         "neither HBM nor arithmetic: 75 % (mask 75 %). In naive in place 50 % is HBM-bound."),
     ("hbm-dominates", "in-neither"): (
         lambda: stepwise(facts(), naive_inplace=0.375, sdpa_math=0.25),
-        "HBM dominates neither of the two, with torch 2.11.0+cu130. Naive in place: 37.5 % of its GPU time is HBM-bound, less than 50 %; the largest "
-        "share is bound by neither HBM nor arithmetic: 62.5 % (mask 62.5 %). SDPA math: 25 % is HBM-bound, less than 50 %; the largest share is bound "
-        "by neither HBM nor arithmetic: 75 % (mask 75 %)."),
+        "HBM dominates neither of the two. Naive in place: 37.5 % of its GPU time is HBM-bound, less than 50 %; the largest "
+        "share is bound by neither HBM nor arithmetic: 62.5 % (mask 62.5 %). SDPA math: 25 % is HBM-bound, less than 50 %; the "
+        "largest share is bound by neither HBM nor arithmetic: 75 % (mask 75 %)."),
     ("hbm-dominates", "on-the-line"): (
         lambda: by_count(stepwise(facts(), naive_inplace=0.75, sdpa_math=0.5), naive_inplace=(1, 1), sdpa_math=(0.62, 0.58)),
-        "Whether HBM dominates cannot be told, with torch 2.11.0+cu130: 75 % of naive in place's GPU time and 50 % of SDPA math's is "
-        "HBM-bound by the bytes that the steps ask for, 75 % and 0 % by those that were counted."),
+        "Whether HBM dominates cannot be told: 75 % of naive in place's GPU time and 50 % of SDPA math's is HBM-bound by the "
+        "bytes that the steps ask for, 75 % and 0 % by those that were counted."),
     ("hbm-dominates", "not-modelled"): (
         lambda: unmodelled(facts()),
         "Not measurable: 68.4 % of naive in place's GPU time and 0 % of SDPA math's is spent in activities whose bytes or FLOP are not "
         "known."),
     ("flash-never-writes-scores", "never-allocated"): (
         lambda: facts(),
-        "Flash holds no score matrix in memory: one forward needs at most 16.5 MiB beyond its inputs, and the score matrix alone would be "
-        "256 MiB, with torch 2.11.0+cu130."),
+        "Flash holds no score matrix in memory: one forward needs at most 16.5 MiB beyond its inputs, and the score matrix alone "
+        "would be 256 MiB."),
     ("flash-never-writes-scores", "never-written"): (
         lambda: counted(facts(), "sdpa_flash", dram_read_bytes=50 * MIB, dram_write_bytes=20 * MIB),
-        "Flash writes no score matrix to memory: one forward needs at most 16.5 MiB beyond its inputs, and the counters see 50 MiB read and 20 MiB "
-        "written through DRAM, 6 MiB more than its operands (64 MiB); the score matrix alone would be 256 MiB, with torch 2.11.0+cu130."),
+        "Flash writes no score matrix to memory: one forward needs at most 16.5 MiB beyond its inputs, and the counters see 50 "
+        "MiB read and 20 MiB written through DRAM, 6 MiB more than its operands (64 MiB); the score matrix alone would be 256 "
+        "MiB."),
     ("flash-never-writes-scores", "within-operands"): (
         lambda: counted(facts(), "sdpa_flash", dram_read_bytes=42 * MIB, dram_write_bytes=11 * MIB),
-        "Flash writes no score matrix to memory: one forward needs at most 16.5 MiB beyond its inputs, and the counters see 42 MiB read and 11 MiB "
-        "written through DRAM, no more than its operands (64 MiB); the score matrix alone would be 256 MiB, with torch 2.11.0+cu130."),
+        "Flash writes no score matrix to memory: one forward needs at most 16.5 MiB beyond its inputs, and the counters see 42 "
+        "MiB read and 11 MiB written through DRAM, no more than its operands (64 MiB); the score matrix alone would be 256 MiB."),
     ("flash-never-writes-scores", "allocates-scores"): (
         lambda: variant(facts(), "sdpa_flash", peak_memory_bytes=256 * MIB),
-        "Flash holds as much as the scores in memory: one forward needs 256 MiB beyond its inputs, and the score matrix is 256 MiB, with "
-        "torch 2.11.0+cu130."),
+        "Flash holds as much as the scores in memory: one forward needs 256 MiB beyond its inputs, and the score matrix is 256 "
+        "MiB."),
     ("flash-never-writes-scores", "extra-traffic"): (
         lambda: counted(facts(), "sdpa_flash", dram_read_bytes=64 * MIB, dram_write_bytes=26 * MIB),
-        "Flash allocates no score matrix (16.5 MiB beyond its inputs), but 26 MiB go through DRAM beyond its operands (64 MiB), more than "
-        "10 % of the score bytes (256 MiB), with torch 2.11.0+cu130."),
+        "Flash allocates no score matrix (16.5 MiB beyond its inputs), but 26 MiB go through DRAM beyond its operands (64 MiB), "
+        "more than 10 % of the score bytes (256 MiB)."),
     ("flash-never-writes-scores", "no-peak-memory"): (
         lambda: smaller_cache(facts("cpu"), 1024),
         "Not measurable: this run did not record the peak memory of SDPA flash (memory is measured on a GPU only)."),

@@ -13,16 +13,15 @@ CLAIMS = {claim.id: claim for claim in FINDING.claims}
 CASES_REACHED = {
     ("flash-occupancy", "follows"): (
         lambda: facts(),
-        "Flash's occupancy follows from its launch, with torch 2.11.0+cu130: 2 blocks of 4 warps are 12.5 % of the 64 warps that an SM has "
-        "room for, and the profiler's field, a whole number, shows 13 %."),
+        "Flash's occupancy follows from its launch: 2 blocks of 4 warps are 12.5 % of the 64 warps that an SM has room for, and "
+        "the profiler's field, a whole number, shows 13 %."),
     ("flash-occupancy", "other-value"): (
         lambda: facts("rtx4090"),
-        "Flash's occupancy is 16.67 % here, not about 12.5 %, with torch 2.11.0+cu130: 2 blocks of 4 warps on an SM that has room for 48 "
-        "warps."),
+        "Flash's occupancy is 16.67 % here, not about 12.5 %: 2 blocks of 4 warps on an SM that has room for 48 warps."),
     ("flash-occupancy", "disagrees"): (
         lambda: counted(facts(), "sdpa_flash", theoretical_pct=6.25),
-        "Flash's occupancy does not follow from its launch, with torch 2.11.0+cu130: the arithmetic gives 12.5 %, and Nsight Compute, "
-        "which works it out from the launch as well, shows 6.25 %."),
+        "Flash's occupancy does not follow from its launch: the arithmetic gives 12.5 %, and Nsight Compute, which works it out "
+        "from the launch as well, shows 6.25 %."),
     ("flash-occupancy", "unchecked"): (
         lambda: kernels(facts(), "sdpa_flash", profiler_occupancy=None),
         "Not measurable in full: the arithmetic gives 12.5 % for flash, and this run has nothing to check it against (no counters: "

@@ -54,16 +54,16 @@ CASES_REACHED = {
         "Not measurable: this run's trace has no GPU lane, so no copy can be seen or missed there."),
     ("memcpy-hidden", "one-copy"): (
         facts,
-        "With torch 2.11.0+cu130, `masked_fill` adds one device-to-device copy that nobody wrote: `Memcpy DtoD (Device -> Device)`, 256 MiB, 126 µs; in place there is none."),
+        "`masked_fill` adds one device-to-device copy that nobody wrote: `Memcpy DtoD (Device -> Device)`, 256 MiB, 126 µs; in place there is none."),
     ("memcpy-hidden", "several-copies"): (
         two_copies,
-        "With torch 2.11.0+cu130, `masked_fill` adds 2 device copies, not one: `Memcpy DtoD (Device -> Device)` and `copy_mask`; in place there is none."),
+        "`masked_fill` adds 2 device copies, not one: `Memcpy DtoD (Device -> Device)` and `copy_mask`; in place there is none."),
     ("memcpy-hidden", "no-copy"): (
         no_copy,
-        "With torch 2.11.0+cu130, `masked_fill` adds no device copy: no activity lies under `masked_fill` → `clone` → `copy_`."),
+        "`masked_fill` adds no device copy: no activity lies under `masked_fill` → `clone` → `copy_`."),
     ("memcpy-hidden", "copy-in-both"): (
         copy_in_place,
-        "With torch 2.11.0+cu130, the masking step copies on the GPU in both variants (`Memcpy DtoD (Device -> Device)` in naive), so writing in place removes nothing."),
+        "The masking step copies on the GPU in both variants (`Memcpy DtoD (Device -> Device)` in naive), so writing in place removes nothing."),
     ("memcpy-inplace-removes", "no-copy"): (
         no_copy,
         "Not measurable: naive shows no copy under `masked_fill` here, so there is none that in place could remove."),
@@ -84,28 +84,28 @@ CASES_REACHED = {
         "Not measurable: the trace of Naive in place shows no `masked_fill` op, so there is no masking step to count."),
     ("inplace-fewer-cpu-ops", "fewer"): (
         lambda: facts("cpu"),
-        "With torch 2.13.0+cpu, the masking step dispatches 1 CPU op in place instead of 10."),
+        "The masking step dispatches 1 CPU op in place instead of 10."),
     ("inplace-fewer-cpu-ops", "same"): (
         lambda: ops_of("naive_inplace", "naive"),
-        "With torch 2.11.0+cu130, the masking step dispatches as much in place as out of place: 12 CPU ops."),
+        "The masking step dispatches as much in place as out of place: 12 CPU ops."),
     ("inplace-fewer-cpu-ops", "more"): (
         lambda: variant(ops_of("naive", "naive_inplace"), "naive_inplace", ops=facts().variants["naive"].ops),
-        "With torch 2.11.0+cu130, the masking step dispatches more in place: 12 CPU ops instead of 3."),
+        "The masking step dispatches more in place: 12 CPU ops instead of 3."),
     ("inplace-autograd", "probe-failed"): (
         lambda: probes(facts(), autograd=Autograd(reason="CUDA out of memory")),
         "Not measurable: the gradients could not be taken here (CUDA out of memory)."),
     ("inplace-autograd", "fine-here"): (
         facts,
-        "With torch 2.11.0+cu130, masking in place is safe in this graph even with autograd: backward runs, and the gradients equal naive's. Elsewhere it may break; of a minimal graph torch says “one of the variables needed for gradient computation has been modified by an inplace operation”."),
+        "Masking in place is safe in this graph even with autograd: backward runs, and the gradients equal naive's. Elsewhere it may break; of a minimal graph torch says “one of the variables needed for gradient computation has been modified by an inplace operation”."),
     ("inplace-autograd", "refused-here"): (
         lambda: autograd(inplace_backward="refused", gradients_equal=None, reason="a leaf Variable that requires grad is being used in an in-place operation."),
-        "With torch 2.11.0+cu130, autograd refuses to go backward through the in-place mask in this very graph: a leaf Variable that requires grad is being used in an in-place operation."),
+        "Autograd refuses to go backward through the in-place mask in this very graph: a leaf Variable that requires grad is being used in an in-place operation."),
     ("inplace-autograd", "gradients-differ"): (
         lambda: autograd(gradients_equal=False, relative_difference=0.25),
-        "With torch 2.11.0+cu130, backward runs through the in-place mask, but its gradients differ from naive's (relative difference 0.250)."),
+        "Backward runs through the in-place mask, but its gradients differ from naive's (relative difference 0.250)."),
     ("inplace-autograd", "never-refused"): (
         lambda: autograd(minimal_refusal=MINIMAL_RUNS),
-        "With torch 2.11.0+cu130, nothing breaks: backward through the in-place mask gives naive's gradients, and the minimal graph that should be refused runs as well."),
+        "Nothing breaks: backward through the in-place mask gives naive's gradients, and the minimal graph that should be refused runs as well."),
     ("inplace-memory", "not-counted"): (
         lambda: facts("cpu"),
         "Not measurable: torch counts no peak memory on this device."),
@@ -173,8 +173,8 @@ ON_DEVICES = {
 def test_a_copy_done_by_a_kernel_is_the_copy_all_the_same():
     """The ops around the launch decide, not the word Memcpy."""
     said = outcome("memcpy-hidden", facts("mi300x"))
-    assert said.headline == ("With torch 2.11.0+rocm7.0, `masked_fill` adds one device-to-device copy that nobody wrote: "
-                             "`__amd_rocclr_copyBuffer`, 256 MiB, 163 µs; in place there is none.")
+    assert said.headline == ("`masked_fill` adds one device-to-device copy that nobody wrote: `__amd_rocclr_copyBuffer`, 256 "
+                             "MiB, 163 µs; in place there is none.")
     assert "On this device the copy is done by a kernel, so it counts among the kernels, not among the memcpys." in said.because
 
 

@@ -27,16 +27,16 @@ def odd_forward():
 CASES_REACHED = {
     ("math-mask-rebuilt", "rebuilt"): (
         facts,
-        "With torch 2.11.0+cu130, math builds the causal mask anew in every recorded forward: `aten::ones` → `aten::fill_`, `aten::tril`, `aten::scalar_tensor` → `aten::fill_` and `aten::where`; 5 kernels and 10.8 µs of 2.58 ms GPU time (0.42 %)."),
+        "Math builds the causal mask anew in every recorded forward: `aten::ones` → `aten::fill_`, `aten::tril`, `aten::scalar_tensor` → `aten::fill_` and `aten::where`; 5 kernels and 10.8 µs of 2.58 ms GPU time (0.42 %)."),
     ("math-mask-rebuilt", "rebuilt-ops-only"): (
         lambda: facts("cpu"),
-        "With torch 2.13.0+cpu, math builds the causal mask anew in every recorded forward: `aten::ones` → `aten::fill_`, `aten::tril`, `aten::scalar_tensor` and `aten::where`; on the CPU that takes 102 µs of the 1.16 ms that its ops take under the profiler."),
+        "Math builds the causal mask anew in every recorded forward: `aten::ones` → `aten::fill_`, `aten::tril`, `aten::scalar_tensor` and `aten::where`; on the CPU that takes 102 µs of the 1.16 ms that its ops take under the profiler."),
     ("math-mask-rebuilt", "part-missing"): (
         lambda: without_ops("aten::tril"),
-        "With torch 2.11.0+cu130, math builds the mask in another way: `aten::ones` → `aten::fill_`, `aten::scalar_tensor` → `aten::fill_` and `aten::where` stand in every recorded forward, `aten::tril` nowhere."),
+        "Math builds the mask in another way: `aten::ones` → `aten::fill_`, `aten::scalar_tensor` → `aten::fill_` and `aten::where` stand in every recorded forward, `aten::tril` nowhere."),
     ("math-mask-rebuilt", "not-rebuilt"): (
         lambda: without_ops(*BUILDERS),
-        "With torch 2.11.0+cu130, math builds no mask: none of `aten::ones` → `aten::fill_`, `aten::tril`, `aten::scalar_tensor` → `aten::fill_` and `aten::where` stands in its forward."),
+        "Math builds no mask: none of `aten::ones` → `aten::fill_`, `aten::tril`, `aten::scalar_tensor` → `aten::fill_` and `aten::where` stands in its forward."),
     ("math-mask-rebuilt", "forwards-differ"): (
         odd_forward,
         "Not measurable: 1 forward of the recorded ones ran other activities than the rest, so nothing can be said of every forward."),

@@ -36,22 +36,22 @@ def tf32():
 CASES_REACHED = {
     ("math-no-tensor-cores", "as-said"): (
         facts,
-        "With torch 2.11.0+cu130, math's matmuls run in FP32 without Tensor Cores (`xmma gemm FP32 128x128x8 (FMA)` and `xmma gemm FP32 64x64x8 (FMA)`), the naive ones in bfloat16 on Tensor Cores (`nvjet bf16 256x128 TNT` and `nvjet bf16 64x512 NNT`)."),
+        "Math's matmuls run in FP32 without Tensor Cores (`xmma gemm FP32 128x128x8 (FMA)` and `xmma gemm FP32 64x64x8 (FMA)`), the naive ones in bfloat16 on Tensor Cores (`nvjet bf16 256x128 TNT` and `nvjet bf16 64x512 NNT`)."),
     ("math-no-tensor-cores", "math-on-tensor-cores"): (
         tf32,
-        "With torch 2.11.0+cu130, math's matmuls do run on Tensor Cores: `xmma gemm FP32 128x128x8 (FMA)` and `xmma gemm FP32 64x64x8 (FMA)`."),
+        "Math's matmuls do run on Tensor Cores: `xmma gemm FP32 128x128x8 (FMA)` and `xmma gemm FP32 64x64x8 (FMA)`."),
     ("math-no-tensor-cores", "math-not-fp32"): (
         lambda: no_casts(facts()),
-        "With torch 2.11.0+cu130, math does not cast its inputs up, so its matmuls are not FP32 ones (`xmma gemm FP32 128x128x8 (FMA)` and `xmma gemm FP32 64x64x8 (FMA)`); they run without Tensor Cores all the same."),
+        "Math does not cast its inputs up, so its matmuls are not FP32 ones (`xmma gemm FP32 128x128x8 (FMA)` and `xmma gemm FP32 64x64x8 (FMA)`); they run without Tensor Cores all the same."),
     ("math-no-tensor-cores", "naive-without-tensor-cores"): (
         lambda: counted(facts(), "naive_inplace", 0.0),
-        "With torch 2.11.0+cu130, the naive matmuls run without Tensor Cores too: `nvjet bf16 256x128 TNT` and `nvjet bf16 64x512 NNT`; math's do as the article says (`xmma gemm FP32 128x128x8 (FMA)` and `xmma gemm FP32 64x64x8 (FMA)`)."),
+        "The naive matmuls run without Tensor Cores too: `nvjet bf16 256x128 TNT` and `nvjet bf16 64x512 NNT`; math's do as the article says (`xmma gemm FP32 128x128x8 (FMA)` and `xmma gemm FP32 64x64x8 (FMA)`)."),
     ("math-no-tensor-cores", "contradicted"): (
         lambda: counted(named(facts(), "cutlass_80_tensorop_s1688gemm_256x128_16x3_tn_align4"), "sdpa_math", 0.0),
         "Not measurable: the name of `cutlass tensorop 256x128` says TF32, and no operation of it was counted on Tensor Cores, so nobody can tell on which unit it runs."),
     ("math-no-tensor-cores", "the-other-way-round"): (
         lambda: counted(tf32(), "naive_inplace", 0.0),
-        "With torch 2.11.0+cu130, it is the other way round: math's matmuls run on Tensor Cores (`xmma gemm FP32 128x128x8 (FMA)` and `xmma gemm FP32 64x64x8 (FMA)`), the naive ones do not (`nvjet bf16 256x128 TNT` and `nvjet bf16 64x512 NNT`)."),
+        "It is the other way round: math's matmuls run on Tensor Cores (`xmma gemm FP32 128x128x8 (FMA)` and `xmma gemm FP32 64x64x8 (FMA)`), the naive ones do not (`nvjet bf16 256x128 TNT` and `nvjet bf16 64x512 NNT`)."),
     ("math-no-tensor-cores", "no-matmul"): (
         lambda: activities(facts(), "sdpa_math", lambda a: None if a.role == "matmul" else a),
         "Not measurable: the trace of SDPA math shows no matmul."),
@@ -60,10 +60,10 @@ CASES_REACHED = {
         "Not measurable: nothing tells whether `Tensile fp32 128x128x16` uses the matrix cores of this GPU (it has no Tensor Cores): its name does not say, and no counters were recorded."),
     ("math-upcast", "upcast"): (
         facts,
-        "With torch 2.11.0+cu130, math casts its inputs from bfloat16 up to FP32 before it computes: 3 casts per forward, each from 16 MiB to 32 MiB."),
+        "Math casts its inputs from bfloat16 up to FP32 before it computes: 3 casts per forward, each from 16 MiB to 32 MiB."),
     ("math-upcast", "no-upcast"): (
         lambda: no_casts(facts()),
-        "With torch 2.11.0+cu130, math computes in bfloat16 as it comes: no cast stands before its first matmul."),
+        "Math computes in bfloat16 as it comes: no cast stands before its first matmul."),
 }
 
 # claim → device → (verdict, case)
@@ -120,7 +120,7 @@ def test_what_was_not_measured_is_left_to_the_reader():
 
 def test_without_a_gpu_lane_the_casts_are_seen_as_ops():
     said = outcome("math-upcast", facts("cpu"))
-    assert said.headline == "With torch 2.13.0+cpu, math casts its inputs from bfloat16 up to FP32 before it computes: 3 casts per forward, each from 128 KiB to 256 KiB."
+    assert said.headline == "Math casts its inputs from bfloat16 up to FP32 before it computes: 3 casts per forward, each from 128 KiB to 256 KiB."
     assert said.because == ()
     assert said.caveats[0] == "Without a GPU lane the casts are seen as CPU ops only; their time is not."
 

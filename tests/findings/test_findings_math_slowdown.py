@@ -37,37 +37,37 @@ def sixteen_bit_math():
 CASES_REACHED = {
     ("math-slower", "slower"): (
         facts,
-        "SDPA math is slower than naive in place: 2.58 ms against 930 µs of GPU time per forward, 2.77× as long (in every process; torch 2.11.0+cu130)."),
+        "SDPA math takes 2.77× the GPU time of naive in place: 2.58 ms against 930 µs per forward (in every process)."),
     ("math-slower", "faster"): (
         lambda: math_us(800),
-        "SDPA math is faster than naive in place: 800 µs against 930 µs of GPU time per forward, 0.860× as long (in every process; torch 2.11.0+cu130)."),
+        "SDPA math is faster than naive in place: 0.860× the GPU time, 800 µs against 930 µs per forward (in every process)."),
     ("math-slower", "tie"): (
         lambda: math_us(935),
-        "SDPA math and naive in place cannot be told apart: 935 µs against 930 µs of GPU time per forward (1.01× in every process, smallest difference told apart 2 %; torch 2.11.0+cu130)."),
+        "SDPA math and naive in place cannot be told apart: 935 µs against 930 µs of GPU time per forward (1.01× in every process; differences below 2 % do not count)."),
     ("math-3.7x", "as-published"): (
         lambda: facts("a100"),
-        "Math takes 3.70× the GPU time of naive in place (in every process), which is about the article's 3.7× (torch 2.13.0+cu130)."),
+        "Math takes 3.70× the GPU time of naive in place (in every process), about the article's 3.7×."),
     ("math-3.7x", "smaller"): (
         facts,
-        "Math takes 2.77× the GPU time of naive in place here (in every process), less than the article's 3.7× (torch 2.11.0+cu130)."),
+        "Math takes 2.77× the GPU time of naive in place (in every process), less than the article's 3.7×."),
     ("math-3.7x", "larger"): (
         lambda: math_us(4650),
-        "Math takes 5.00× the GPU time of naive in place here (in every process), more than the article's 3.7× (torch 2.11.0+cu130)."),
+        "Math takes 5.00× the GPU time of naive in place (in every process), more than the article's 3.7×."),
     ("math-3.7x", "straddles"): (
         scattered,
-        "Math takes 3.40× the GPU time of naive in place, but the processes (2.80× to 4.00×) lie on both sides of the border at ±15 % of the article's 3.7× (torch 2.11.0+cu130)."),
+        "Math takes 3.40× the GPU time of naive in place, but the processes (2.80× to 4.00×) straddle ±15 % around the article's 3.7×."),
     ("math-20-kernels", "both-as-published"): (
         facts,
-        "With torch 2.11.0+cu130, math launches 20 kernels per forward and naive in place 5 beside 1 memset (4 B), as in the article."),
+        "Math launches 20 kernels per forward and naive in place 5 beside 1 memset (4 B), as in the article."),
     ("math-20-kernels", "math-differs"): (
         sixteen_bit_math,
-        "With torch 2.11.0+cu130, math launches 13 kernels per forward where the article saw 20; naive in place launches 5 beside 1 memset (4 B), as in the article."),
+        "Math launches 13 kernels per forward, the article saw 20; naive in place launches 5 beside 1 memset (4 B), as in the article."),
     ("math-20-kernels", "naive-differs"): (
         lambda: one_more(facts(), "naive_inplace"),
-        "With torch 2.11.0+cu130, naive in place launches 6 beside 1 memset (4 B) where the article saw 5; math launches 20 kernels per forward, as in the article."),
+        "Naive in place launches 6 beside 1 memset (4 B), the article saw 5; math launches 20 kernels per forward, as in the article."),
     ("math-20-kernels", "both-differ"): (
         lambda: one_more(one_more(facts(), "naive_inplace"), "sdpa_math"),
-        "With torch 2.11.0+cu130, math launches 21 kernels per forward where the article saw 20, and naive in place 6 beside 1 memset (4 B) where it saw 5."),
+        "Math launches 21 kernels per forward (article: 20), naive in place 6 beside 1 memset (4 B) (article: 5)."),
 }
 
 # claim → device → (verdict, case)
@@ -104,9 +104,9 @@ ON_DEVICES = {
 
 def test_on_a_cpu_wall_time_decides_and_the_page_says_so():
     said = outcome("math-slower", facts("cpu"))
-    assert said.headline == ("SDPA math is slower than naive in place: 2.90 ms against 1.40 ms of wall time per forward, "
-                             "2.07× as long (in every process; torch 2.13.0+cpu).")
-    assert "There is no GPU time on this device, so the wall time of eager forwards decides." in said.caveats
+    assert said.headline == ("SDPA math takes 2.07× the wall time of naive in place: 2.90 ms against 1.40 ms per forward (in "
+                             "every process).")
+    assert "This device has no GPU time, so the wall time of eager forwards decides." in said.caveats
 
 
 def test_another_workload_is_named_where_a_direction_is_judged_on_it():
@@ -172,19 +172,19 @@ def test_the_published_ratio_has_borders_at_fifteen_percent(ratio, case):
 
 def test_nobody_is_named_as_the_cause_of_another_ratio():
     assert outcome("math-3.7x", facts()).caveats == (
-        "The article's run differs from this one in device and software at once, so nothing here says which of the two moved the ratio.",
-        "The article's times are averages under the profiler, these are medians of graph replays without it.")
+        "Device and software both differ from the article's, so this run cannot say which of them moved the ratio.",
+        "The article's times are averages under the profiler; these are medians of graph replays without it.")
 
 
 def test_a_run_that_allows_tf32_says_so_beside_its_ratio():
     said = outcome("math-slower", replace(facts(), settings={"float32_matmul_precision": "high"})).caveats
-    assert said == ("FP32 matmuls may use TF32 in this run (`float32_matmul_precision` is `high`), which torch does not allow by default; the article's ran in FP32 on CUDA cores.",)
+    assert said == ("FP32 matmuls may use TF32 in this run (`float32_matmul_precision` is `high`; torch's default does not allow it). The article's ran in FP32 on CUDA cores.",)
     assert outcome("math-3.7x", replace(facts(), settings={"float32_matmul_precision": "high"})).caveats[2:] == said
     assert not outcome("math-slower", facts()).caveats
 
 
 def test_a_memset_beside_the_kernels_is_named_and_not_counted():
-    assert outcome("math-20-kernels", facts("a100")).headline == "With torch 2.13.0+cu130, math launches 20 kernels per forward and naive in place 5, as in the article."
+    assert outcome("math-20-kernels", facts("a100")).headline == "Math launches 20 kernels per forward and naive in place 5, as in the article."
     assert "naive in place 5 beside 1 memset (4 B)" in outcome("math-20-kernels", facts("h200")).headline
 
 
@@ -205,7 +205,7 @@ def test_memsets_of_math_are_named_too():
     run = facts()
     math = run.variants["sdpa_math"]
     more = variant(run, "sdpa_math", activities=(*math.activities, activity(kind="memset", bytes=4)), memsets=1)
-    assert "math launches 20 kernels per forward beside 1 memset (4 B) and naive in place 5" in outcome("math-20-kernels", more).headline
+    assert "Math launches 20 kernels per forward beside 1 memset (4 B) and naive in place 5" in outcome("math-20-kernels", more).headline
 
 
 def test_the_articles_ratio_stands_beside_its_own_workload_only():
@@ -217,13 +217,13 @@ def test_the_articles_ratio_stands_beside_its_own_workload_only():
 
 
 def test_the_caveats_of_another_ratio_name_this_runs_timer_and_what_may_have_moved_it():
-    both = ("The article's run differs from this one in device and software at once, so nothing here says which of the two moved the ratio.",
-            "The article's times are averages under the profiler, these are medians of graph replays without it.")
+    both = ("Device and software both differ from the article's, so this run cannot say which of them moved the ratio.",
+            "The article's times are averages under the profiler; these are medians of graph replays without it.")
     assert outcome("math-3.7x", facts()).caveats == both
     queued = variant(variant(facts(), "sdpa_math", timer="queued-events"), "naive_inplace", timer="queued-events")
-    assert outcome("math-3.7x", queued).caveats[1] == "The article's times are averages under the profiler, these are medians of forwards between queued events without it."
+    assert outcome("math-3.7x", queued).caveats[1] == "The article's times are averages under the profiler; these are medians of forwards between queued events without it."
     same = variant(facts("a100"), "sdpa_math", gpu_time=estimate(4000))
-    assert outcome("math-3.7x", same).caveats[0] == "The article's run is of a device of the same name, so software, clocks or power moved the ratio; nothing here says which."
+    assert outcome("math-3.7x", same).caveats[0] == "The article's device has the same name, so software, clocks or power moved the ratio; this run cannot say which."
 
 
 def test_processes_that_disagree_are_told_beside_the_tie():
@@ -237,4 +237,4 @@ def test_a_median_that_is_told_is_that_of_the_processes_own_ratios():
     """Ratios 10, 9, 4.5, 4, 4, 3 and 4: their median is 4; the medians themselves lie 5 times apart."""
     run = variant(facts(), "naive_inplace", gpu_time=Estimate(tuple(us * 1e-6 for us in (700, 800, 900, 1000, 1250, 1500, 1600))))
     run = variant(run, "sdpa_math", gpu_time=Estimate(tuple(us * 1e-6 for us in (7000, 7200, 4050, 4000, 5000, 4500, 6400))))
-    assert outcome("math-slower", run).headline.startswith("SDPA math is slower than naive in place: 5.00 ms against 1.00 ms of GPU time per forward, 4.00× as long (3.00× to 10.0×;")
+    assert outcome("math-slower", run).headline.startswith("SDPA math takes 4.00× the GPU time of naive in place: 5.00 ms against 1.00 ms per forward (3.00× to 10.0×).")

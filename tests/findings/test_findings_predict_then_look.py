@@ -35,10 +35,10 @@ CASES_REACHED = {
         "Not measurable: this run's variants carry no predictions."),
     ("predict-then-look", "broken"): (
         facts,
-        "With torch 2.11.0+cu130 and cuDNN 9.19.0, the trace breaks the prediction in 4 of 6 variants: Naive, Naive in place, SDPA math and SDPA cuDNN."),
+        "The trace breaks the prediction in 4 of 6 variants: Naive, Naive in place, SDPA math and SDPA cuDNN."),
     ("predict-then-look", "as-predicted"): (
         lambda: each(foreseen),
-        "With torch 2.11.0+cu130 and cuDNN 9.19.0, no trace breaks its prediction: all 6 variants queue exactly the activities that one would expect."),
+        "No trace breaks its prediction: all 6 variants queue exactly the activities that one would expect."),
 }
 
 # claim → device → (verdict, case)
@@ -86,6 +86,6 @@ def test_one_variant_alone_is_told_as_one():
     run = facts()
     for name in SIX[1:]:
         run = unavailable(run, name)
-    assert "the trace breaks the prediction in the one variant that was traced: Naive." in outcome("predict-then-look", run).headline
+    assert "The trace breaks the prediction in the one variant that was traced: Naive." in outcome("predict-then-look", run).headline
     assert outcome("predict-then-look", foreseen(run, "naive")).headline.endswith(
-        "no trace breaks its prediction: the one variant that was traced queues exactly the activities that one would expect.")
+        "No trace breaks its prediction: the one variant that was traced queues exactly the activities that one would expect.")

@@ -46,16 +46,16 @@ CASES_REACHED = {
         "Not measurable in full: the trace has no GPU lane, so the kernels that `aten::_safe_softmax` adds cannot be counted."),
     ("math-safe-softmax", "protects"): (
         facts,
-        "With torch 2.11.0+cu130, `aten::_safe_softmax` adds 4 kernels to the softmax (isneginf, all, fill and where), and a fully masked row comes out of math as zeros, not as NaN."),
+        "`aten::_safe_softmax` adds 4 kernels to the softmax (isneginf, all, fill and where), and a fully masked row comes out of math as zeros, not as NaN."),
     ("math-safe-softmax", "still-nan"): (
         lambda: row("nan"),
-        "With torch 2.11.0+cu130, `aten::_safe_softmax` adds 4 kernels to the softmax (isneginf, all, fill and where), and yet a fully masked row comes out of math as NaN."),
+        "`aten::_safe_softmax` adds 4 kernels to the softmax (isneginf, all, fill and where), and yet a fully masked row comes out of math as NaN."),
     ("math-safe-softmax", "adds-none"): (
         nothing_added,
-        "With torch 2.11.0+cu130, `aten::_safe_softmax` is in the trace but adds no kernel to the softmax; a fully masked row comes out of math as zeros."),
+        "`aten::_safe_softmax` is in the trace but adds no kernel to the softmax; a fully masked row comes out of math as zeros."),
     ("math-safe-softmax", "no-safe-softmax"): (
         no_safe_op,
-        "With torch 2.11.0+cu130, math calls no `aten::_safe_softmax`; a fully masked row comes out of it as NaN."),
+        "Math calls no `aten::_safe_softmax`; a fully masked row comes out of it as NaN."),
     ("math-safe-softmax", "row-refused"): (
         lambda: row("refused", "attn_mask must have a visible key"),
         "Not measurable in full: `aten::_safe_softmax` adds 4 kernels to the softmax (isneginf, all, fill and where), but math did not take the masked row (attn_mask must have a visible key)."),

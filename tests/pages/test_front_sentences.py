@@ -90,7 +90,7 @@ def test_nobody_is_told_to_pin_what_pytorch_picks() -> None:
         return lead.advice(site.build([run], run.slot, FINDINGS), run)[1].text
 
     run = facts("h200")
-    assert first.picks_the_fastest(run) and second_piece(run).startswith("Pin a backend in a benchmark")
+    assert first.picks_the_fastest(run) and second_piece(run).startswith("Pin a backend in benchmarks")
     other = replace(run, probes=replace(run.probes, default_backend=DefaultBackend("flash", "x")))
     assert not first.picks_the_fastest(other) and second_piece(other).startswith("Pin the winner for this shape")
 

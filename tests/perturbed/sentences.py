@@ -71,7 +71,7 @@ NEVER = (
     Entry("B5", "default_probe_failed default_not_recorded default_is_unknown", "front", (r"Unpinned, PyTorch picks", r"nothing to pin")),
     Entry("B6", "naive_fastest inplace_slower", "everywhere", (r"write `scores\.masked_fill_\(mask",)),
     Entry("B6", "backends_agree_on_rows all_rows_zeros capability_7_5", "everywhere", (r"backends do not agree",)),
-    Entry("B6", "launch_bound", "everywhere", (r"to earn this back", r"attention takes [\d.]+× its GPU time")),
+    Entry("B6", "launch_bound", "everywhere", (r"pays off after [\d.]", r"attention takes [\d.]+× its GPU time")),
     Entry("B6", "math_no_upcast", "everywhere", (r"still computes in FP32", r"Record the TF32 setting with every math timing")),
     Entry("B6", "all_equal fused_slower_than_naive", "everywhere", (r"Use a fused backend wherever",)),
     Entry("B6", "flash_allocates_scores", "everywhere", (r"it never stores the scores",)),
@@ -100,7 +100,7 @@ NEVER = (
     Entry("C", "float32", "everywhere", (r"50\.9 TFLOP/s on Tensor Cores",)),
     Entry("C", "on_a_cpu launch_bound another_workload",
           "findings/hidden-memcpy.md", (r"Activities in the article",)),
-    Entry("C", "a100_with_another_ratio", "everywhere", (r"in device and software at once",)),
+    Entry("C", "a100_with_another_ratio", "everywhere", (r"Device and software both differ",)),
     Entry("C", "cudnn_no_kernel_seen cudnn_trace_lost", "everywhere", (r"our tables lack the limits of this device",)),
     Entry("C", "cudnn_no_kernel_seen", "findings/cudnn-kernel.md", (r"launches 0 kernels",)),
     Entry("C", "cudnn_trace_lost cudnn_no_kernel_seen",
@@ -123,9 +123,9 @@ NEVER = (
     Entry("D", "math_named_tf32_counted_zero", "everywhere", (r"FP32 without Tensor Cores \(`xmma gemm TF32",)),
     Entry("D", "as_recorded", "beyond.md", (r"\| 0\.0538 \|",)),
     Entry("D", "no_field", "findings/cudnn-launch.md", (r"longest kernel: \.",)),
-    Entry("suspect", "launches_wait watched", "everywhere", (r"costs the CPU \d", r"so the CPU sets that pace", r"cost on the CPU cannot be told apart", r"costs the most CPU time of the three in the steady state, with")),
+    Entry("suspect", "launches_wait watched", "everywhere", (r"costs the CPU \d", r"so the CPU sets that pace", r"cost on the CPU cannot be told apart", r"costs the most CPU time of the three in the steady state:")),
     Entry("suspect", "dead_child", "everywhere", (r"recorded before", r"did not measure (?!the rightness of gradients)")),
-    Entry("D", "only_flash only_naive no_fused", "everywhere", (r"\ball 1 \w+", r"\b1 of 1 ", r"none could answer", r"SDPA \w+ answers to their")),
+    Entry("D", "only_flash only_naive no_fused", "everywhere", (r"\ball 1 \w+", r"\b1 of 1 ", r"none could answer", r"(?<!and )SDPA \w+ run when pinned")),
 )
 
 MUST = (

@@ -51,7 +51,7 @@ def test_the_first_piece_of_advice_is_what_to_write(copies: Harness):
 
 
 def test_leave_it_open_names_the_calls_for_which_it_is_not_safe(copies: Harness):
-    advice = "leave it open in production unless you have timed your shapes."
+    advice = "In production leave the choice to PyTorch unless you have timed your shapes."
     assert f"{advice} {LIMIT}" in copies["probe_on_default"].front
     for name in QUIET:
         assert advice in copies[name].front and f"{advice} Not for" not in copies[name].front

@@ -50,7 +50,7 @@ ALLOWED = {
     "other kernel of the six": "the six are who was asked",
     "the kernels of the six": "likewise",
     "the forwards of the six": "likewise",
-    "a group of four warps issues": "what the vendor defines `wgmma` by",
+    "issued by four warps together": "what the vendor defines `wgmma` by",
     "moves twice the bytes": "an element of FP32 beside one of 16 bits",
     "three times (here,": "by whom it was worked out, one after the other",
     "twice, here and by": "likewise",
