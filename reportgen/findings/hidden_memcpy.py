@@ -15,39 +15,39 @@ from ..saying.units import Bytes, BytesPerSecond, Count, Percent, Ratio, Seconds
 from .hidden_memcpy_evidence import evidence
 from .inplace import AUTOGRAD_CASES, BOTH, IN_PLACE, MEMORY_CASES, OPS_CASES, SAVES_MEMORY, SAVES_TIME, autograd_rule, fused_faster, memory_rule, ops_rule
 
-_MEMSETS = Because("memsets", "A memset is neither a kernel nor a copy: {memsets} stands beside them, and a count of all GPU activities includes it.")
+_MEMSETS = Because("memsets", "{memsets} beside them is neither a kernel nor a copy, but a count of all GPU activities includes it.")
 
 HIDDEN_CASES: dict[str, Case] = {
     "no-gpu-lane": Case(
         "not measurable",
-        "this run's trace has no GPU lane, so no copy can be seen or missed there.",
-        because=(Because("cpu_ops", "The CPU ops do show the request: {cpu_ops} under `aten::masked_fill`."),),
+        "this run's trace has no GPU lane, so the copy cannot be looked for.",
+        because=(Because("cpu_ops", "The CPU ops do ask for it: {cpu_ops} under `aten::masked_fill`."),),
     ),
     "one-copy": Case(
         "holds",
-        "`masked_fill` adds one device-to-device copy that nobody wrote: {name}, {bytes}, {time}; in place there is none.",
-        because=(Because("path", "The launch lies under {path}: `masked_fill` clones its input and then masks the clone."),
-                 Because("kernel", "On this device the copy is done by a kernel, so it counts among the kernels, not among the memcpys.")),
+        "`masked_fill` adds a device-to-device copy that is not in the code: {name}, {bytes}, {time}. In place it is gone.",
+        because=(Because("path", "The copy is launched under {path}: `masked_fill` clones its input, then masks the clone."),
+                 Because("kernel", "On this device a kernel does the copy, so it counts as a kernel, not as a memcpy.")),
         caveats=(_MEMSETS, OTHER_SHAPE),
         advice=IN_PLACE,
     ),
     "several-copies": Case(
         "differs",
-        "`masked_fill` adds {count} device copies, not one: {names}; in place there is none.",
+        "`masked_fill` adds {count} device copies, not one: {names}. In place there is none.",
         caveats=(_MEMSETS, OTHER_SHAPE),
         advice=IN_PLACE,
     ),
     "no-copy": Case(
         "differs",
-        "`masked_fill` adds no device copy: no activity lies under `masked_fill` → `clone` → `copy_`.",
+        "`masked_fill` adds no device copy: no activity is launched under `masked_fill` → `clone` → `copy_`.",
         caveats=(_MEMSETS, OTHER_SHAPE),
-        advice=(Advice("Look in the trace at what stands under `aten::masked_fill` here before rewriting it in place."),),
+        advice=(Advice("Before rewriting in place, check in the trace what runs under `aten::masked_fill` here."),),
     ),
     "copy-in-both": Case(
         "differs",
-        "The masking step copies on the GPU in both variants ({name} in naive), so writing in place removes nothing.",
+        "The masking step copies on the GPU in both variants ({name} in naive), so in place removes nothing.",
         caveats=(_MEMSETS, OTHER_SHAPE),
-        advice=(Advice("Find the op above the copy that is left: a mask or a score tensor that is not contiguous is copied too."),),
+        advice=(Advice("Find the op above the remaining copy: a mask or score tensor that is not contiguous is copied too."),),
     ),
 }
 
@@ -85,32 +85,32 @@ def _cpu_ops(variant: VariantFacts) -> str | None:
 
 
 REMOVES_CASES: dict[str, Case] = {
-    "no-copy": not_measurable("naive shows no copy under `masked_fill` here, so there is none that in place could remove."),
+    "no-copy": not_measurable("naive shows no copy under `masked_fill` here, so in place has none to remove."),
     "removed-and-faster": Case(
         "holds",
-        "In place the copy is gone, and a forward takes {saving} less GPU time: {inplace} instead of {naive} ({ratio}, all {processes} processes agree).",
-        because=(Because("expected", "The copy reads {bytes} and writes as many; at the {ceiling} that a plain copy reached in this run, that is {expected}. The saving is {share} of it{off}."),),
+        "In place removes the copy and saves {saving} of GPU time per forward: {inplace} instead of {naive} ({ratio}, all {processes} processes agree).",
+        because=(Because("expected", "The copy reads and writes {bytes}. At this run's copy rate ({ceiling}) that is {expected}; the saving is {share} of it{off}."),),
         caveats=(OTHER_SHAPE,),
         advice=(SAVES_TIME,),
     ),
     "removed-but-tie": Case(
         "within noise",
-        "In place the copy is gone, but the time it saves is not told apart from noise: {inplace} against {naive} (ratio {span}, smallest difference told apart {threshold}).",
-        because=(Because("expected", "The copy reads {bytes} and writes as many; at the {ceiling} that a plain copy reached in this run, that is {expected}."),),
+        "In place removes the copy, but the saving is within noise: {inplace} against {naive} (ratio {span}; differences below {threshold} do not count).",
+        because=(Because("expected", "The copy reads and writes {bytes}. At this run's copy rate ({ceiling}) that is {expected}."),),
         caveats=(UNSTEADY, OTHER_SHAPE),
         advice=(SAVES_MEMORY,),
     ),
     "removed-but-slower": Case(
         "differs",
-        "In place the copy is gone, and yet a forward takes longer: {inplace} against {naive} ({ratio}).",
+        "In place removes the copy, yet a forward takes longer: {inplace} against {naive} ({ratio}).",
         caveats=(OTHER_SHAPE,),
-        advice=(Advice("Compare the masking kernels of both variants in their traces: the one that works in place may have become slower."),),
+        advice=(Advice("Compare the masking kernels of both variants in their traces: the in-place one may be slower."),),
     ),
     "copy-stays": Case(
         "differs",
-        "In place a copy is still there under the masking step; GPU time is {inplace} against {naive}.",
+        "In place a copy remains under the masking step; GPU time is {inplace} against {naive}.",
         caveats=(OTHER_SHAPE,),
-        advice=(Advice("Find the op above the copy that is left: a mask or a score tensor that is not contiguous is copied too."),),
+        advice=(Advice("Find the op above the remaining copy: a mask or score tensor that is not contiguous is copied too."),),
     ),
 }
 
@@ -151,7 +151,7 @@ def _expected(facts: RunFacts, copies: tuple[ActivityFacts, ...], saving: float)
 FINDING = Finding(
     slug="hidden-memcpy",
     title="The hidden Memcpy",
-    question="You wrote five operations. How many does the GPU run, and who asked for the others?",
+    question="You wrote five operations. How many does the GPU run?",
     questions=(
         claim("memcpy-hidden", "Out-of-place `masked_fill` adds one device-to-device copy that nobody wrote.", hidden_rule, HIDDEN_CASES, needs=(needs.ran(*BOTH),)),
         claim("memcpy-inplace-removes", "`masked_fill_` removes the copy and saves its time.", removes_rule, REMOVES_CASES, needs=(needs.lane(*BOTH), needs.ops(*BOTH), compared("gpu_time", *BOTH))),

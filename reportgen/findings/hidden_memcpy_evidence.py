@@ -18,7 +18,7 @@ BOTH = ("naive", "naive_inplace")
 def evidence(facts: RunFacts) -> Evidence:
     shown = [facts.variants[name] for name in BOTH if facts.ok(name)]
     tables = [*_counts(facts), *_activities(shown), *_saving(facts), *_ops(shown), *_memory(facts, shown), *_gradients(facts.probes.autograd)]
-    steps = "One forward by step, from the trace: the same steps, but for the copy." if _differ_by_the_copy(shown) else "One forward by step, from the trace."
+    steps = "One forward by step, from the trace: the same steps except the copy." if _differ_by_the_copy(shown) else "One forward by step, from the trace."
     return Evidence(tables=tuple(tables), charts=(*_times(facts, shown), *stacked_roles("hidden-memcpy-steps", shown, steps)))
 
 
@@ -39,7 +39,7 @@ def _counts(facts: RunFacts) -> list[Table]:
     rows = tuple((variant.title, Count(len(variant.prediction)), *([published.of(variant.id, "activities")] if beside else []),
                   *(None if count is None else Count(count) for count in (variant.observed, variant.kernels, variant.memcpys, variant.memsets))) for variant in shown)
     heads = ["Variant", "#Predicted steps", *(["#Activities in the article"] if beside else []), "#Activities here", "#Kernels", "#Memcpys", "#Memsets"]
-    return [Table(columns(*heads), rows, caption=f"GPU activities per forward: what one would predict, {'what the article saw, ' if beside else ''}what this run shows.")]
+    return [Table(columns(*heads), rows, caption=f"GPU activities per forward: predicted, {'in the article, ' if beside else ''}in this run.")]
 
 
 def _activities(shown: list[VariantFacts]) -> list[Table]:
@@ -67,7 +67,7 @@ def _saving(facts: RunFacts) -> list[Table]:
         *_modelled(facts, copies, saving),
     ]
     gone = bool(copies) and not masking_copies(inplace)
-    return [Table(columns("What", "#Value", "Origin"), tuple(rows), caption="Does the saving fit the bytes of the copy that is gone?" if gone and saving > 0 else "GPU time out of place and in place.")]
+    return [Table(columns("What", "#Value", "Origin"), tuple(rows), caption="Does the removed copy explain the saving?" if gone and saving > 0 else "GPU time out of place and in place.")]
 
 
 def _modelled(facts: RunFacts, copies: tuple[ActivityFacts, ...], saving: float) -> list[tuple[object, ...]]:
@@ -76,11 +76,11 @@ def _modelled(facts: RunFacts, copies: tuple[ActivityFacts, ...], saving: float)
     if not sizes or not all(sizes):
         return []
     moved = 2 * sum(size for size in sizes if size)
-    rows: list[tuple[object, ...]] = [("bytes that the copy reads and writes", Bytes(moved), "counted"),
+    rows: list[tuple[object, ...]] = [("bytes the copy reads and writes", Bytes(moved), "counted"),
                                       ("the copy in the trace", Seconds(sum(copy.duration for copy in copies)), "measured under the profiler")]
     ceiling = facts.ceilings.copy_bytes_per_s if facts.ceilings else None
     if ceiling:
-        rows += [("what a plain copy reaches in this run", BytesPerSecond(ceiling), "measured"), ("the bytes at that rate", Seconds(moved / ceiling), "modelled")]
+        rows += [("rate of a plain copy in this run", BytesPerSecond(ceiling), "measured"), ("the bytes at that rate", Seconds(moved / ceiling), "modelled")]
         rows += [("saved ÷ modelled", Percent(round(100 * saving * ceiling / moved)), "modelled")] if saving > 0 else []
     return rows
 
@@ -90,7 +90,7 @@ def _ops(shown: list[VariantFacts]) -> list[Table]:
     if not rows:
         return []
     return [Table(columns("Variant", "CPU op (dots: depth)", "#CPU time under the profiler (µs)"), rows,
-                  caption="The CPU ops that the masking step dispatches. An op's time includes the ops below it.")]
+                  caption="CPU ops of the masking step. An op's time includes the ops below it.")]
 
 
 def _memory(facts: RunFacts, shown: list[VariantFacts]) -> list[Table]:

@@ -14,7 +14,7 @@ BOTH = ("naive", "naive_inplace")
 KEEPS_SCORES = Relies("flash-never-writes-scores", ("never-allocated", "never-written", "within-operands"))
 """What advice rests on that promises a fused backend without a score matrix in memory."""
 _WRITE = "Where no gradient is needed (`torch.inference_mode()`, `torch.no_grad()`), write `scores.masked_fill_(mask, float(\"-inf\"))`."
-_FURTHER = "A fused SDPA backend goes further: it has no masking step at all."
+_FURTHER = "A fused SDPA backend has no masking step at all."
 FASTER = Relies("memcpy-inplace-removes", ("removed-and-faster",))
 _LEVEL = Relies("memcpy-inplace-removes", ("removed-but-tie",))
 SAVES_TIME = Advice(_WRITE, _FURTHER, when=(FASTER,), more_needs="fused_faster", more_leads=Leads("fused"))
@@ -34,13 +34,13 @@ OPS_CASES: dict[str, Case] = {
     "fewer": Case(
         "holds",
         "The masking step dispatches {inplace} in place instead of {naive}.",
-        because=(Because("gone", "In place these fall away: {gone}."),
-                 Because("profiled", "Under the profiler the step takes {profiled_inplace} instead of {profiled} on the CPU; the profiler itself is part of both.")),
+        because=(Because("gone", "Gone in place: {gone}."),
+                 Because("profiled", "On the CPU the step takes {profiled_inplace} instead of {profiled}, both under the profiler and including its overhead.")),
         caveats=(OTHER_SHAPE,),
-        advice=(Advice("Where the GPU waits for the CPU (small batches, short sequences), fewer dispatched ops shorten every forward; where "
-                "it does not, they are free.", needs="cheaper_call"),),
+        advice=(Advice("Where the GPU waits for the CPU (small batches, short sequences), fewer dispatched ops shorten every forward. Elsewhere they "
+                "change nothing.", needs="cheaper_call"),),
     ),
-    "same": Case("differs", "The masking step dispatches as much in place as out of place: {inplace}.", caveats=(OTHER_SHAPE,)),
+    "same": Case("differs", "The masking step dispatches {inplace} either way.", caveats=(OTHER_SHAPE,)),
     "more": Case("differs", "The masking step dispatches more in place: {inplace} instead of {naive}.", caveats=(OTHER_SHAPE,)),
 }
 
@@ -69,16 +69,15 @@ AUTOGRAD_CASES: dict[str, Case] = {
     "probe-failed": not_measurable("the gradients could not be taken here ({reason})."),
     "fine-here": Case(
         "holds",
-        "Masking in place is safe in this graph even with autograd: backward runs, and the gradients equal naive's. Elsewhere it may break; of a minimal graph torch says {message}.",
-        because=(Because("safe", "Multiplying by a constant does not keep its result for the backward pass, so overwriting that result hurts nobody. `exp` keeps its result, so there autograd refuses."),),
+        "In this graph masking in place is safe with autograd: backward runs and the gradients equal naive's. In other graphs torch refuses it: {message}.",
+        because=(Because("safe", "Multiplying by a constant does not save its result for backward, so overwriting it is safe. `exp` does save its result, so there autograd refuses."),),
         caveats=(OTHER_SHAPE,),
-        advice=(Advice("In training code, ask what the op before keeps: overwrite only what nobody keeps.",
-                "Autograd's version counter then refuses rather than computing a wrong gradient: for tensors that autograd saved, and "
-                "not for changes through `.data`."),),
+        advice=(Advice("In training, overwrite a tensor only if the op that made it does not save it for backward.",
+                "Autograd's version counter catches the mistake with an error, but not if you write through `.data`."),),
     ),
     "refused-here": Case(
         "holds",
-        "Autograd refuses to go backward through the in-place mask in this very graph: {reason}",
+        "Autograd refuses backward through the in-place mask in this graph: {reason}",
         caveats=(OTHER_SHAPE,),
         advice=(Advice("Keep `masked_fill` in training code."), Advice("Keep `masked_fill_` for inference.", when=(FASTER,))),
     ),
@@ -87,11 +86,11 @@ AUTOGRAD_CASES: dict[str, Case] = {
         "Backward runs through the in-place mask, but its gradients differ from naive's (relative difference {difference}).",
         caveats=(OTHER_SHAPE,),
         advice=(Advice("Keep `masked_fill` in training code.",
-                "A silent difference is worse than a refusal: report it to torch with this graph."),),
+                "Report it to PyTorch with this graph: a silently wrong gradient is worse than an error."),),
     ),
     "never-refused": Case(
         "differs",
-        "Nothing breaks: backward through the in-place mask gives naive's gradients, and the minimal graph that should be refused runs as well.",
+        "Nothing breaks: backward through the in-place mask gives naive's gradients, and the minimal graph that should be refused runs too.",
         caveats=(OTHER_SHAPE,),
         advice=(Advice("Check the gradients of your own graph (`torch.autograd.gradcheck`) before trusting this."),),
     ),
@@ -125,23 +124,22 @@ MEMORY_CASES: dict[str, Case] = {
     "not-counted": not_measurable("torch counts no peak memory on this device."),
     "smaller": Case(
         "holds",
-        "In place, one forward needs {inplace} above its inputs at the peak instead of {naive}: {saving} less.",
+        "In place lowers the peak memory of a forward by {saving}: {inplace} instead of {naive} above its inputs.",
         caveats=(OTHER_SHAPE,),
         advice=IN_PLACE,
     ),
     "same": Case(
         "differs",
-        "In place saves no memory at the peak: both variants need {inplace} above their inputs for one forward.",
-        because=(Because("matrices", "That is {matrices} of {score} and the output of {output}, to within {within}: what the last matmul holds while the name `scores` still refers to the masked scores, "
-                                     "beside the weights. Masking is not where the peak is, so lowering it there changes nothing."),),
+        "In place does not lower peak memory: both variants need {inplace} above their inputs.",
+        because=(Because("matrices", "The peak is at the last matmul: {matrices} of {score} (the weights, and `scores`, which is still referenced) and the output of {output}, within {within}. "
+                                     "Saving memory at the mask cannot lower it."),),
         caveats=(OTHER_SHAPE,),
-        advice=(Advice("Let go of the scores before the last matmul first: `del scores`, or give the weights the same name.", needs="matrices"),
-                Advice("Every step that holds two score matrices must go, softmax included: a fused backend does that, it never stores the "
-                "scores.", when=(KEEPS_SCORES,), leads=Leads("fused"))),
+        advice=(Advice("Peak memory falls only if no step holds two score matrices, and softmax does. Use a fused backend: it never stores the scores.",
+                       when=(KEEPS_SCORES,), leads=Leads("fused")),),
     ),
     "larger": Case(
         "differs",
-        "In place, one forward needs more memory above its inputs at the peak: {inplace} instead of {naive}.",
+        "In place raises the peak memory of a forward: {inplace} instead of {naive} above its inputs.",
         caveats=(OTHER_SHAPE,),
     ),
 }

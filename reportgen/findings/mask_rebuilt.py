@@ -18,45 +18,45 @@ from ..questions.steps import total
 from ..saying.tables import Code, Table, columns
 from ..saying.units import Bytes, Count, Percent, Seconds, listed, plural
 
-_ADVICE = (Advice("Where there are as many queries as keys, use `is_causal=True` with a fused backend, which compares indices inside the kernel and builds no mask at all.",
-    "Only if you are bound to math, build the mask once, keep it as a buffer of your module, and hand it over{rules_out}.", needs="fused_faster", leads=Leads("fused", CAUSAL)),)
+_ADVICE = (Advice("With as many queries as keys, use `is_causal=True` and a fused backend: it compares indices inside the kernel and builds no mask.",
+    "If you must use math, build the mask once, keep it as a module buffer and pass it{rules_out}.", needs="fused_faster", leads=Leads("fused", CAUSAL)),)
 """Where a fused backend is faster than math here."""
-_APPLY = (Because("cheap", "Building is not the expensive part: adding the mask to the scores (`aten::add_`) passes once over the whole score matrix and takes {apply_time}."),
-          Because("dear", "Adding the mask to the scores (`aten::add_`) passes once over the whole score matrix and takes {apply_time}."))
+_APPLY = (Because("cheap", "Building is cheap. Applying the mask (`aten::add_`, one pass over the whole score matrix) takes {apply_time}."),
+          Because("dear", "Applying the mask (`aten::add_`, one pass over the whole score matrix) takes {apply_time}."))
 CHEAP = 5
 """Percent of the forward below which building the mask is called cheap."""
 
-_UNFILLED = Because("unfilled", "{unfilled} writes its value itself here; no `aten::fill_` is dispatched under it.")
+_UNFILLED = Because("unfilled", "Here {unfilled} writes its value itself, without an `aten::fill_` below it.")
 
 REBUILT_CASES: dict[str, Case] = {
     "rebuilt": Case(
         "holds",
-        "Math builds the causal mask anew in every recorded forward: {parts}; {count} and {time} of {whole} GPU time ({share}).",
+        "Math rebuilds the causal mask in every recorded forward: {count}, {time} of {whole} GPU time ({share}), under {parts}.",
         because=_APPLY,
         caveats=(_UNFILLED, OTHER_SHAPE),
         advice=_ADVICE,
     ),
     "rebuilt-ops-only": Case(
         "holds",
-        "Math builds the causal mask anew in every recorded forward: {parts}; on the CPU that takes {cpu_time} of the {cpu_whole} that its ops take under the profiler.",
-        caveats=(_UNFILLED, Because("no_lane", "There is no GPU lane, so what building costs on a GPU is not seen."), OTHER_SHAPE),
+        "Math rebuilds the causal mask in every recorded forward: {cpu_time} of {cpu_whole} CPU time under the profiler, in {parts}.",
+        caveats=(_UNFILLED, Because("no_lane", "Without a GPU lane the cost on a GPU is not seen."), OTHER_SHAPE),
         advice=_ADVICE,
     ),
     "part-missing": Case(
         "differs",
-        "Math builds the mask in another way: {parts} stand in every recorded forward, {missing_parts} nowhere.",
+        "Math builds the mask differently: every recorded forward has {parts}, but not {missing_parts}.",
         because=_APPLY,
         caveats=(OTHER_SHAPE,),
         advice=_ADVICE,
     ),
     "not-rebuilt": Case(
         "differs",
-        "Math builds no mask: none of {missing_parts} stands in its forward.",
+        "Math builds no mask: its forward has none of {missing_parts}.",
         caveats=(OTHER_SHAPE,),
-        advice=(Advice("Nothing to do here; look at the trace again after an update of torch."),),
+        advice=(Advice("Nothing to do here. Check the trace again after updating PyTorch."),),
     ),
     "forwards-differ": not_measurable(
-        "{odd} of the recorded ones ran other activities than the rest, so nothing can be said of every forward."),
+        "{odd} ran other activities than the rest, so nothing can be said of every forward."),
 }
 
 
@@ -84,7 +84,7 @@ def rebuilt_rule(facts: RunFacts) -> Decision:
 
 def _rules_out(facts: RunFacts) -> str:
     """What an explicit mask costs, where this run saw flash refuse one on a GPU."""
-    return ": an explicit mask rules flash out on a GPU" if facts.device.kind != "cpu" and takes_no_mask(facts, "sdpa_flash") else ""
+    return " (flash on a GPU refuses an explicit mask)" if facts.device.kind != "cpu" and takes_no_mask(facts, "sdpa_flash") else ""
 
 
 def _said(steps: Iterable[Step]) -> str:

@@ -20,16 +20,16 @@ from . import math_waterfall
 PAIR = ("naive_inplace", "sdpa_math")
 
 _NAMES = ("sgemm", "simt", "ffma")
-_ADVICE = (Advice("Look for `sgemm`, `simt` or `ffma` in the matmul's kernel name: that is FP32 arithmetic outside the Tensor Cores.",
-                  "In your own code, keep q, k and v in 16 bits; in SDPA, use a fused backend.", needs="named", more_needs="fused_faster", more_leads=Leads("fused")),)
+_ADVICE = (Advice("`sgemm`, `simt` or `ffma` in a matmul's kernel name means FP32 without Tensor Cores.",
+                  "Keep q, k and v in 16 bits, and use a fused SDPA backend.", needs="named", more_needs="fused_faster", more_leads=Leads("fused")),)
 """Where math's matmuls carry such a name, and are FP32 ones; the rest where a fused backend is faster here."""
-_TF32 = (Advice("Record the TF32 setting with every math timing: it decides which unit the matmuls use.", needs="by_tf32"),)
+_TF32 = (Advice("Record the TF32 setting with every timing of math: it decides which unit runs the matmuls.", needs="by_tf32"),)
 _WHY = (
-    Because("math_why", "Math, by the names {math_kernels}: {math_why}."),
-    Because("math_counted", "Math, counted by the hardware: {math_counted} on Tensor Cores."),
-    Because("naive_why", "Naive in place, by the names {naive_kernels}: {naive_why}."),
-    Because("naive_counted", "Naive in place, counted by the hardware: {naive_counted} on Tensor Cores."),
-    Because("exact", "That is {exact} for each of the naive matmuls, 2·B·H·S²·D to the last operation."),
+    Because("math_why", "Math, from the names {math_kernels}: {math_why}."),
+    Because("math_counted", "Math, counted: {math_counted} on Tensor Cores."),
+    Because("naive_why", "Naive in place, from the names {naive_kernels}: {naive_why}."),
+    Because("naive_counted", "Naive in place, counted: {naive_counted} on Tensor Cores."),
+    Because("exact", "That is {exact} per naive matmul, exactly 2·B·H·S²·D."),
 )
 
 CORES_CASES: dict[str, Case] = {
@@ -43,23 +43,23 @@ CORES_CASES: dict[str, Case] = {
     "math-on-tensor-cores": Case(
         "differs",
         "Math's matmuls do run on Tensor Cores: {math_kernels}.",
-        because=(*_WHY, Because("tf32", "FP32 matmuls are allowed to use TF32 in this run (`float32_matmul_precision` is `{tf32}`).")),
+        because=(*_WHY, Because("tf32", "FP32 matmuls may use TF32 in this run (`float32_matmul_precision` is `{tf32}`).")),
         caveats=(OTHER_SHAPE,),
         advice=_TF32,
     ),
     "math-not-fp32": Case(
         "differs",
-        "Math does not cast its inputs up, so its matmuls are not FP32 ones ({math_kernels}); they run without Tensor Cores all the same.",
+        "Math does not cast its inputs up, so its matmuls are not FP32 ({math_kernels}); they still run without Tensor Cores.",
         because=_WHY,
         caveats=(OTHER_SHAPE,),
     ),
     "naive-without-tensor-cores": Case(
         "differs",
-        "The naive matmuls run without Tensor Cores too: {naive_kernels}; math's do as the article says ({math_kernels}).",
+        "The naive matmuls run without Tensor Cores too ({naive_kernels}), like math's ({math_kernels}).",
         because=_WHY,
         caveats=(OTHER_SHAPE,),
-        advice=(Advice("Check shape and alignment of q, k and v (multiples of {eight} in 16 bits): without them the library has no Tensor Core "
-                "kernel to pick.", needs="odd_shape"),),
+        advice=(Advice("Check shape and alignment of q, k and v: in 16 bits, sizes must be multiples of {eight} for a Tensor Core "
+                "kernel.", needs="odd_shape"),),
     ),
     "the-other-way-round": Case(
         "differs",
@@ -69,8 +69,8 @@ CORES_CASES: dict[str, Case] = {
         advice=_TF32,
     ),
     "no-matmul": not_measurable("the trace of {missing} shows no matmul."),
-    "contradicted": not_measurable("the name of {contradicted} says TF32, and no operation of it was counted on Tensor Cores, so nobody can tell on which unit it runs."),
-    "unknown": not_measurable("nothing tells whether {unknown} uses {unit}: its name does not say, and no counters were recorded."),
+    "contradicted": not_measurable("the name of {contradicted} says TF32, but none of its operations was counted on Tensor Cores, so its unit is unknown."),
+    "unknown": not_measurable("the name of {unknown} does not say whether it uses {unit}, and no counters were recorded."),
 }
 
 
@@ -139,25 +139,25 @@ def _exact(facts: RunFacts, kernels: tuple[ActivityFacts, ...]) -> Flop | None:
 UPCAST_CASES: dict[str, Case] = {
     "upcast": Case(
         "holds",
-        "Math casts its inputs from {dtype} up to FP32 before it computes: {casts} per forward, each from {narrow} to {wide}.",
+        "Math first casts its {dtype} inputs to FP32: {casts} per forward, each from {narrow} to {wide}.",
         because=(
             Because("cast_time", "The casts up take {cast_time} of {math_time} GPU time in the trace; a score matrix is then {wide_score} instead of {score}, so a pass that reads it and writes it moves twice the bytes."),
             Because("back_time", "Casts back down take {back_time} more."),
-            Because("wasted_time", "One of those, {wasted_time} long, casts the whole matrix of attention weights back, for a second result that `scaled_dot_product_attention` then drops."),
-            Because("first_ratio", "Counted by the hardware, math's first matmul writes {first_math} to DRAM where that of naive in place writes {first_naive}, {first_ratio} as much."),
-            Because("whole_math", "Counted over the whole forward, {whole_math} cross DRAM in math and {whole_naive} in naive in place."),
+            Because("wasted_time", "One of those ({wasted_time}) casts all attention weights back for a second result that `scaled_dot_product_attention` drops."),
+            Because("first_ratio", "Counted: math's first matmul writes {first_math} to DRAM, that of naive in place {first_naive} ({first_ratio})."),
+            Because("whole_math", "Counted over the whole forward: {whole_math} of DRAM traffic in math, {whole_naive} in naive in place."),
             *math_waterfall.WIDE,
         ),
-        caveats=(Because("no_lane", "Without a GPU lane the casts are seen as CPU ops only; their time is not."), OTHER_SHAPE),
-        advice=(Advice("`torch.backends.cuda.allow_fp16_bf16_reduction_math_sdp(True)` keeps math in 16 bits: time it and check it.",
-                "A fused backend needs no such choice, it accumulates in FP32 on the chip.", more_needs="fused"),),
+        caveats=(Because("no_lane", "Without a GPU lane the casts appear as CPU ops only, without their GPU time."), OTHER_SHAPE),
+        advice=(Advice("`torch.backends.cuda.allow_fp16_bf16_reduction_math_sdp(True)` keeps math in 16 bits; check speed and accuracy.",
+                "A fused backend needs no such choice: it accumulates in FP32 on chip.", more_needs="fused"),),
     ),
     "no-upcast": Case(
         "differs",
-        "Math computes in {dtype} as it comes: no cast stands before its first matmul.",
+        "Math computes in {dtype}: there is no cast before its first matmul.",
         because=(Because("reduced", "`allow_fp16_bf16_reduction_math_sdp` is on in this run."),),
         caveats=(OTHER_SHAPE,),
-        advice=(Advice("Do not take this math for an FP32 reference: it rounds to 16 bits between its steps."),),
+        advice=(Advice("Do not use this math as an FP32 reference: it rounds to 16 bits between steps."),),
     ),
 }
 
@@ -210,7 +210,7 @@ def _matmul_table(shown: list[VariantFacts]) -> tuple[Table, ...]:
 def _parts(shown: list[VariantFacts]) -> tuple[Table, ...]:
     first = [(v, matmuls(v)[0]) for v in shown if matmuls(v)]
     rows = tuple((v.title, Code(part.text), part.meaning, part.source) for v, kernel in first if kernel.decoded for part in kernel.decoded.parts)
-    return (Table(columns("Variant", "Part of the name", "Meaning", "Source"), rows, caption="The kernel of each variant's first matmul, read part by part."),) if rows else ()
+    return (Table(columns("Variant", "Part of the name", "Meaning", "Source"), rows, caption="The kernel name of each variant's first matmul, part by part."),) if rows else ()
 
 
 def _cast_table(facts: RunFacts) -> tuple[Table, ...]:
@@ -237,13 +237,13 @@ def _rates(facts: RunFacts, shown: list[VariantFacts]) -> tuple[Chart, ...]:
     data = {"labels": [label for label, _, _ in known], "values": [rate for _, _, rate in known], "low": None, "high": None, "unit": "TFLOP/s",
             "ids": [name for _, name, _ in known], "reference": reference, "reference_label": "ceiling of this run", "log": False}
     return (Chart("math-cuda-cores-rates", "bars", data, alt=f"Rate of each matmul: {said}.",
-                  caption="Work of each matmul over its time; the mark is what a large square matmul in that type reached in this run."),)
+                  caption="Rate of each matmul (bars) and of a large square matmul in that type in this run (marks)."),)
 
 
 FINDING = Finding(
     slug="math-cuda-cores",
     title="The same matmul on another unit",
-    question="Both variants multiply the same matrices. Do they do it on the same unit, and in the same type?",
+    question="Do both variants multiply on the same unit, in the same type?",
     questions=(
         claim("math-no-tensor-cores", "Math's matmuls run in FP32 on CUDA cores, the naive ones in bf16 on Tensor Cores.", cores_rule, CORES_CASES, needs=(needs.lane(*PAIR), needs.bfloat16(),)),
         claim("math-upcast", "Math casts bf16 up to FP32 and so doubles the bytes.", upcast_rule, UPCAST_CASES, needs=(needs.ops("sdpa_math"), needs.bfloat16(),)),

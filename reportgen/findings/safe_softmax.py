@@ -17,42 +17,42 @@ from ..questions.steps import share, total
 from ..saying.tables import Code, Table, columns
 from ..saying.units import Count, Percent, Ratio, Seconds, listed, plural, significant
 
-_ROWS = Because("others", "The same fully masked row elsewhere: {others}.")
-_EXPLICIT = Because("row", "The row was hidden through an explicit `attn_mask`, which need not run the kernel that is timed on these pages.")
-_DECIDE = "If your masks can hide every key of a row (padding does), decide what such a row shall give and test it"
-_PROTECTED = "A row that always sees one key, as under a causal mask, needs no protection."
+_ROWS = Because("others", "The same row in the other variants: {others}.")
+_EXPLICIT = Because("row", "The row was masked with an explicit `attn_mask`, which may run another kernel than the one timed here.")
+_DECIDE = "If a mask can hide every key of a row (padding does), decide what that row should return (usually zeros) and test for it"
+_PROTECTED = "Under a causal mask every row sees at least one key, so nothing is needed."
 _ADVICE = (Advice(f"{_DECIDE}: the backends do not agree.", _PROTECTED, needs="disagree"), Advice(f"{_DECIDE}.", _PROTECTED, needs="no_disagreement"))
 
 SAFE_CASES: dict[str, Case] = {
     "no-gpu-lane": Case(
         "not measurable",
-        "the trace has no GPU lane, so the kernels that `aten::_safe_softmax` adds cannot be counted.", partly=True,
-        because=(Because("ops", "As CPU ops it adds {ops} to the softmax."), Because("row", "A fully masked row comes out of math as {row}."), _ROWS),
+        "without a GPU lane the kernels that `aten::_safe_softmax` adds cannot be counted.", partly=True,
+        because=(Because("ops", "It adds these CPU ops to the softmax: {ops}."), Because("row", "For a fully masked row math returns {row}."), _ROWS),
         caveats=(_EXPLICIT,),
     ),
     "protects": Case(
         "holds",
-        "`aten::_safe_softmax` adds {count} to the softmax ({roles}), and a fully masked row comes out of math as {row}, not as NaN.",
-        because=(Because("extra_time", "The added kernels take {extra_time}, {extra_share} of math's GPU time; the softmax itself takes {softmax_time}."), _ROWS),
+        "`aten::_safe_softmax` adds {count} to the softmax ({roles}); for a fully masked row math returns {row}, not NaN.",
+        because=(Because("extra_time", "They take {extra_time}, {extra_share} of math's GPU time; the softmax itself takes {softmax_time}."), _ROWS),
         caveats=(_EXPLICIT, OTHER_SHAPE),
         advice=_ADVICE,
     ),
     "still-nan": Case(
         "differs",
-        "`aten::_safe_softmax` adds {count} to the softmax ({roles}), and yet a fully masked row comes out of math as NaN.",
+        "`aten::_safe_softmax` adds {count} to the softmax ({roles}), yet for a fully masked row math returns NaN.",
         because=(_ROWS,), caveats=(_EXPLICIT, OTHER_SHAPE), advice=_ADVICE,
     ),
     "adds-none": Case(
         "differs",
-        "`aten::_safe_softmax` is in the trace but adds no kernel to the softmax; a fully masked row comes out of math as {row}.",
+        "`aten::_safe_softmax` is in the trace but adds no kernel; for a fully masked row math returns {row}.",
         because=(_ROWS,), caveats=(_EXPLICIT, OTHER_SHAPE), advice=_ADVICE,
     ),
     "no-safe-softmax": Case(
         "differs",
-        "Math calls no `aten::_safe_softmax`; a fully masked row comes out of it as {row}.",
+        "Math does not call `aten::_safe_softmax`; for a fully masked row it returns {row}.",
         because=(_ROWS,), caveats=(_EXPLICIT, OTHER_SHAPE), advice=_ADVICE,
     ),
-    "row-refused": not_measurable("`aten::_safe_softmax` adds {count} to the softmax ({roles}), but math did not take the masked row ({reason}).", partly=True),
+    "row-refused": not_measurable("`aten::_safe_softmax` adds {count} to the softmax ({roles}), but math refused the masked row ({reason}).", partly=True),
 }
 
 
@@ -99,32 +99,32 @@ def _others(facts: RunFacts) -> str | None:
     return ", ".join(said) or None
 
 
-_EXACT = (Advice("For an oracle in tests, compute in FP64: math on 16-bit inputs still computes in FP32 and rounds its output.",
-                 "For everyday use, all of these errors are of the size that the type rounds by.",
+_EXACT = (Advice("As a test reference compute in FP64: math on 16-bit inputs computes in FP32 and rounds its output.",
+                 "For everyday use all these errors are as small as the type's rounding.",
                  when=(Relies("math-upcast", ("upcast",)),), more_needs="all_right"),)
 
 ACCURATE_CASES: dict[str, Case] = {
     "most-accurate": Case(
         "holds",
-        "Math has the smallest error against FP64 of the {count} variants with a right result: {error} (relative); the next is {next} with {next_error}{times}.",
-        because=(Because("upcast", "It casts its inputs up, {computes}, and rounds to {upcast} once, at the end."),
-                 Because("rounding", "Its error is that of rounding the exact result to {type} once ({rounding}), to within {within}: no output of this type can be much closer.")),
+        "Math is the most accurate of the {count} variants with a right result: relative error {error} against FP64; next is {next} with {next_error}{times}.",
+        because=(Because("upcast", "It casts its inputs up, {computes}, and rounds to {upcast} once."),
+                 Because("rounding", "Rounding the exact result to {type} once gives the same error ({rounding}, within {within}), so no {type} output can be much closer.")),
         caveats=(OTHER_SHAPE,),
         advice=_EXACT,
     ),
     "other-more-accurate": Case(
         "differs",
-        "Math is not the most accurate: {best} has a relative error of {best_error} against FP64, math one of {error}.",
+        "Math is not the most accurate: {best} has a relative error of {best_error} against FP64, math {error}.",
         caveats=(OTHER_SHAPE,),
         advice=_EXACT,
     ),
     "tie": Case(
         "within noise",
-        "Math's relative error against FP64 ({error}) is the smallest only together with {ties}: they lie within {threshold} of it.",
+        "Math shares the smallest relative error against FP64 ({error}) with {ties}, within {threshold}.",
         caveats=(OTHER_SHAPE,),
         advice=_EXACT,
     ),
-    "nothing-to-compare": not_measurable("of the other five variants, none gave a result whose error could be taken."),
+    "nothing-to-compare": not_measurable("none of the other five variants gave a result to compare."),
 }
 
 
@@ -187,7 +187,7 @@ def _steps(math: VariantFacts) -> tuple[Table, ...]:
 
 def _rows(facts: RunFacts) -> tuple[Table, ...]:
     rows = tuple((v.title, MASKED_ROW[v.masked_row.outcome], about_the_mask(v.masked_row.reason)) for v in facts.six if v.ok and v.masked_row)
-    return (Table(columns("Variant", "A row whose every key is masked gives", "In torch's words"), rows, caption="One query row sees no key at all; what comes out for it?"),) if rows else ()
+    return (Table(columns("Variant", "A fully masked row gives", "In torch's words"), rows, caption="What a query row returns that sees no key."),) if rows else ()
 
 
 def _known(facts: RunFacts) -> list[tuple[VariantFacts, float]]:
@@ -218,8 +218,8 @@ def _chart(facts: RunFacts) -> tuple[Chart, ...]:
 
 FINDING = Finding(
     slug="safe-softmax",
-    title="Safe softmax and the price of being right",
-    question="What comes out of attention for a token that may look at nothing, and which variant is closest to the exact answer?",
+    title="Safe softmax and accuracy",
+    question="What does attention return for a fully masked row, and which variant is the most accurate?",
     questions=(
         claim("math-safe-softmax", "`_safe_softmax` adds kernels and protects fully masked rows from NaN.", safe_rule, SAFE_CASES, needs=(needs.ops("sdpa_math"),)),
         claim("math-accurate", "Math is the accurate reference.", accurate_rule, ACCURATE_CASES, needs=(needs.ran("sdpa_math"),)),

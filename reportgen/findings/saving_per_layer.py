@@ -16,42 +16,42 @@ from ..questions.shared import OTHER_SHAPE, other_workload
 from ..saying.tables import Table, columns
 from ..saying.units import Count, Percent, Ratio, Seconds, difference, plural
 
-_ADVICE = (Advice("Multiply before you optimise: a saving per layer times the layers of your model, beside the time of the whole "
-    "forward, tells whether it is worth a change."),)
-_SHARE = Because("share", "The {deep} layers take {total} with the copy and {rest} without it; the saving is {share} of the first. Each layer here is the attention alone, without projections and MLP.")
+_ADVICE = (Advice("Before you optimise, multiply the saving per layer by your layers and compare it with the whole "
+    "forward."),)
+_SHARE = Because("share", "{deep} layers take {total} with the copy and {rest} without: {share} less. A layer here is attention only, without projections and MLP.")
 
 CASES: dict[str, Case] = {
     "probe-failed": not_measurable("the saving over a chain of forwards was not recorded ({reason})."),
-    "no-copy": not_measurable("naive shows no copy under `masked_fill` here, so there is no kernel whose saving could add up."),
+    "no-copy": not_measurable("naive shows no copy under `masked_fill` here, so there is no saving to add up."),
     "adds-up": Case(
         "holds",
-        "The saving adds up: {deep} chained forwards save {deep_saving}, {per_layer} each, {ratio} what a single forward saves ({single}; {processes}).",
+        "The saving adds up: {deep} chained forwards save {deep_saving}, {per_layer} each, which is {ratio} the saving of a single forward ({single}; {processes}).",
         because=(_SHARE,), caveats=(OTHER_SHAPE,), advice=_ADVICE,
     ),
     "adds-up-less": Case(
         "differs",
-        "The saving does not add up in full: {deep} chained forwards save {deep_saving}, {per_layer} each, only {ratio} what a single forward saves ({single}; {processes}).",
+        "The saving adds up only in part: {deep} chained forwards save {deep_saving}, {per_layer} each, which is {ratio} the saving of a single forward ({single}; {processes}).",
         because=(_SHARE,), caveats=(OTHER_SHAPE,), advice=_ADVICE,
     ),
     "adds-up-more": Case(
         "differs",
-        "The saving more than adds up: {deep} chained forwards save {deep_saving}, {per_layer} each, {ratio} what a single forward saves ({single}; {processes}).",
+        "The saving more than adds up: {deep} chained forwards save {deep_saving}, {per_layer} each, which is {ratio} the saving of a single forward ({single}; {processes}).",
         because=(_SHARE,), caveats=(OTHER_SHAPE,), advice=_ADVICE,
     ),
     "costs-deep": Case(
         "differs",
-        "The saving does not add up: a single forward saves {single}, but {deep} chained forwards take {deep_more} longer in place, {each_more} each ({processes} of what "
-        "a single one saves).",
+        "The saving does not add up: a single forward saves {single}, but {deep} chained forwards take {deep_more} longer in place, {each_more} each ({processes} "
+        "the single saving).",
         caveats=(OTHER_SHAPE,),
     ),
     "straddles": Case(
         "within noise",
-        "{deep} chained forwards {deep_each} {single}, but the processes ({low} to {high}) lie on both sides of the border at {tolerance}.",
+        "{deep} chained forwards {deep_each} {single}, but the processes ({low} to {high}) straddle {tolerance}.",
         because=(_SHARE,), caveats=(OTHER_SHAPE,), advice=_ADVICE,
     ),
     "no-saving": Case(
         "within noise",
-        "There is nothing to add up: a single forward takes {inplace} in place and {naive} out of place, which this run cannot tell apart.",
+        "There is nothing to add up: this run cannot tell a single forward in place ({inplace}) from one out of place ({naive}).",
         caveats=(OTHER_SHAPE,),
     ),
     "costs": Case(
@@ -107,7 +107,7 @@ def evidence(facts: RunFacts) -> Evidence:
         return Evidence()
     rows = tuple((Count(one.layers), *_cells(one)) for one in found)
     table = Table(columns("#Chained forwards", "#Naive", "#Naive in place", "#Saved", "#Saved per forward"), rows,
-                  caption=f"Time of the whole chain, median over the processes, taken by {timer_said(probe.timer)}.")
+                  caption=f"Time of the whole chain: median over the processes, by {timer_said(probe.timer)}.")
     return Evidence(tables=(table,), charts=_chart(found))
 
 
@@ -127,13 +127,13 @@ def _chart(found: tuple[Chained, Chained]) -> tuple[Chart, ...]:
     data = {"labels": [f"{Count(one.layers)} chained" for one in found], "values": [one.per_layer * 1e6 for one in found], "low": None, "high": None, "unit": "µs",
             "ids": None, "reference": None, "log": False}
     said = ", ".join(f"{plural(one.layers, 'forward')} in a chain {Seconds(one.per_layer)}" for one in found)
-    return (Chart("saving-per-layer", "bars", data, alt=f"Time saved per forward by masking in place: {said}.", caption="Saving per forward, in a short chain and in a long one."),)
+    return (Chart("saving-per-layer", "bars", data, alt=f"Time saved per forward by masking in place: {said}.", caption="Saving per forward in a chain of one and of many."),)
 
 
 FINDING = Finding(
     slug="saving-per-layer",
     title="One kernel fewer, layer after layer",
-    question="A model runs its attention once per layer. Does a saving in one forward stay a saving in all of them?",
+    question="Does a saving in one layer add up over all layers of a model?",
     questions=(
         claim("saving-accumulates", "One kernel fewer per forward adds up over the layers of a model.", rule, CASES, needs=(needs.lane(*PAIR), needs.ops(*PAIR))),
     ),

@@ -12,7 +12,7 @@ OTHER_SHAPE = Because("other_workload", "Judged on another workload than the art
 
 
 MASKED_ROW = {"nan": "NaN", "zeros": "zeros", "other": "other values", "infinite": "infinite values", "refused": "refused",
-              "takes-no-mask": "takes no mask of one's own"}
+              "takes-no-mask": "takes no `attn_mask`"}
 """What comes out for a query that may see no key, in words."""
 
 

@@ -60,7 +60,7 @@ def one_level(run, **times):
 
 
 WRITE = "Where no gradient is needed (`torch.inference_mode()`, `torch.no_grad()`), write `scores.masked_fill_(mask, float(\"-inf\"))`."
-FURTHER = " A fused SDPA backend goes further: it has no masking step at all."
+FURTHER = " A fused SDPA backend has no masking step at all."
 
 
 def test_in_place_is_advised_where_it_is_faster_or_smaller_and_not_slower():
@@ -96,7 +96,7 @@ def test_in_place_for_inference_is_advised_only_where_it_is_faster():
     assert advised(in_place(probes(facts(), autograd=refused), 930, 1056), "inplace-autograd") == [keep]
 
 
-STORES = ("Every step that holds two score matrices must go, softmax included: a fused backend does that, it never stores the scores.")
+STORES = ("Peak memory falls only if no step holds two score matrices, and softmax does. Use a fused backend: it never stores the scores.")
 
 
 def test_a_fused_backend_stores_no_scores_only_where_flash_was_seen_not_to():
@@ -112,15 +112,15 @@ def test_a_fused_backend_is_advised_in_place_of_math_only_where_it_is_faster():
     assert given(facts(), PIN) == ["math-slower"]
     assert given(facts("a100"), PIN) == ["math-slower", "math-3.7x"]
     assert given(timed(facts(), "gpu_time", sdpa_efficient=2580, sdpa_flash=2580, sdpa_cudnn=2580), PIN) == []
-    fused = "Where there are as many queries as keys, use `is_causal=True` with a fused backend"
+    fused = "With as many queries as keys, use `is_causal=True` and a fused backend"
     assert given(facts(), fused) == ["math-mask-rebuilt"]
     assert given(timed(facts(), "gpu_time", sdpa_efficient=2580, sdpa_flash=2580, sdpa_cudnn=2580), fused) == []
 
 
 def test_an_explicit_mask_rules_flash_out_only_where_it_was_seen_to():
-    bound = ("Where there are as many queries as keys, use `is_causal=True` with a fused backend, which compares indices inside the kernel and builds no mask at all. Only if you are bound to math, build the mask once, keep it "
-             "as a buffer of your module, and hand it over")
-    assert advised(facts(), "math-mask-rebuilt") == [bound + ": an explicit mask rules flash out on a GPU."]
+    bound = ("With as many queries as keys, use `is_causal=True` and a fused backend: it compares indices inside the kernel and builds no mask. If you must use math, build the mask once, keep it "
+             "as a module buffer and pass it")
+    assert advised(facts(), "math-mask-rebuilt") == [bound + " (flash on a GPU refuses an explicit mask)."]
     takes = rows(facts(), sdpa_flash="zeros")
     assert advised(takes, "math-mask-rebuilt") == [bound + "."]
     assert given(facts(), "Call `scaled_dot_product_attention` without an explicit mask") == ["flash-one-kernel"]
@@ -128,7 +128,7 @@ def test_an_explicit_mask_rules_flash_out_only_where_it_was_seen_to():
 
 
 def test_the_setting_of_tf32_is_to_be_recorded_only_where_it_decided():
-    record = "Record the TF32 setting with every math timing: it decides which unit the matmuls use."
+    record = "Record the TF32 setting with every timing of math: it decides which unit runs the matmuls."
     as_tf32 = math_matmuls(facts(), "cutlass_80_tensorop_s1688gemm_256x128_16x3_tn_align4")
     assert advised(as_tf32, "math-no-tensor-cores") == [record]
     allowed = replace(math_matmuls(facts(), "nvjet_hsh_256x128_64x4_1x2_h_bz_coopA_TNT"), settings={"float32_matmul_precision": "high"})
@@ -148,19 +148,19 @@ def without_casts(run):
 
 
 def test_fp32_names_are_to_be_looked_for_where_math_has_them():
-    look = "Look for `sgemm`, `simt` or `ffma` in the matmul's kernel name: that is FP32 arithmetic outside the Tensor Cores."
-    assert advised(facts(), "math-no-tensor-cores") == [look + " In your own code, keep q, k and v in 16 bits; in SDPA, use a fused backend."]
+    look = "`sgemm`, `simt` or `ffma` in a matmul's kernel name means FP32 without Tensor Cores."
+    assert advised(facts(), "math-no-tensor-cores") == [look + " Keep q, k and v in 16 bits, and use a fused SDPA backend."]
     assert advised(one_level(facts()), "math-no-tensor-cores") == [look]
     silent = counted(math_matmuls(facts(), "gemm"), "sdpa_math", tensor_core_flop=0.0)
     assert outcomes(silent)["math-no-tensor-cores"].case == "as-said"
     assert advised(silent, "math-no-tensor-cores") == []
 
 
-ORACLE = ("For an oracle in tests, compute in FP64: math on 16-bit inputs still computes in FP32 and rounds its output.")
+ORACLE = ("As a test reference compute in FP64: math on 16-bit inputs computes in FP32 and rounds its output.")
 
 
 def test_math_computes_in_fp32_only_where_it_was_seen_to_cast_up():
-    everyday = " For everyday use, all of these errors are of the size that the type rounds by."
+    everyday = " For everyday use all these errors are as small as the type's rounding."
     assert advised(facts(), "math-accurate") == [ORACLE + everyday]
     assert advised(variant(facts(), "sdpa_cudnn", state=State.WRONG, relative_error=0.3), "math-accurate") == [ORACLE]
     assert advised(without_casts(facts()), "math-accurate") == []
@@ -168,8 +168,8 @@ def test_math_computes_in_fp32_only_where_it_was_seen_to_cast_up():
 
 def test_backends_disagree_on_a_hidden_row_only_where_their_rows_differ():
     """Naive's NaN is no backend's, and what takes no mask gave nothing."""
-    decide = "If your masks can hide every key of a row (padding does), decide what such a row shall give and test it"
-    protected = " A row that always sees one key, as under a causal mask, needs no protection."
+    decide = "If a mask can hide every key of a row (padding does), decide what that row should return (usually zeros) and test for it"
+    protected = " Under a causal mask every row sees at least one key, so nothing is needed."
     assert advised(facts(), "math-safe-softmax") == [f"{decide}: the backends do not agree.{protected}"]
     agreeing = rows(facts(), sdpa_cudnn="zeros")
     assert advised(agreeing, "math-safe-softmax") == [f"{decide}.{protected}"]
@@ -347,11 +347,11 @@ def test_a_trap_limits_advice_where_the_choice_of_a_backend_decides_what_comes_o
     some = {"default": wrong(error=1.2, picked="cudnn"), "cudnn": wrong(error=1.2)}
     empty = [replace(one, needs=frozenset({Needs.MASK, Needs.EMPTY_ROWS})) if one.id == "one-query-causal" else one for one in KNOWN]
     run = replace(facts(), watch=watch.build(recorded({"one-query-causal": some}), empty))
-    assert advised(run, "sdpa-pin")[0].endswith("leave it open in production unless you have timed your shapes. Mind a call with a row that may see no key: "
+    assert advised(run, "sdpa-pin")[0].endswith("In production leave the choice to PyTorch unless you have timed your shapes. Mind a call with a row that may see no key: "
                                                 "there the unpinned call falls into a trap that not every backend has (“Is it right?” says what to write).")
     assert "Mind" not in advised(run, "flash-fastest")[0], "its own words rule a mask out"
     everyone = replace(facts(), watch=watch.build(recorded({"one-query-causal": {name: wrong(error=1.2) for name in ("default", "math", "efficient", "flash", "cudnn")}}), empty))
-    assert advised(everyone, "sdpa-pin")[0].endswith("leave it open in production unless you have timed your shapes.")
+    assert advised(everyone, "sdpa-pin")[0].endswith("In production leave the choice to PyTorch unless you have timed your shapes.")
 
 
 def test_a_condition_that_a_wider_one_holds_is_not_named_twice():

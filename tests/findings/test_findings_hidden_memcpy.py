@@ -51,34 +51,34 @@ MINIMAL_RUNS = MinimalRefusal(refused=False)
 CASES_REACHED = {
     ("memcpy-hidden", "no-gpu-lane"): (
         lambda: facts("cpu"),
-        "Not measurable: this run's trace has no GPU lane, so no copy can be seen or missed there."),
+        "Not measurable: this run's trace has no GPU lane, so the copy cannot be looked for."),
     ("memcpy-hidden", "one-copy"): (
         facts,
-        "`masked_fill` adds one device-to-device copy that nobody wrote: `Memcpy DtoD (Device -> Device)`, 256 MiB, 126 µs; in place there is none."),
+        "`masked_fill` adds a device-to-device copy that is not in the code: `Memcpy DtoD (Device -> Device)`, 256 MiB, 126 µs. In place it is gone."),
     ("memcpy-hidden", "several-copies"): (
         two_copies,
-        "`masked_fill` adds 2 device copies, not one: `Memcpy DtoD (Device -> Device)` and `copy_mask`; in place there is none."),
+        "`masked_fill` adds 2 device copies, not one: `Memcpy DtoD (Device -> Device)` and `copy_mask`. In place there is none."),
     ("memcpy-hidden", "no-copy"): (
         no_copy,
-        "`masked_fill` adds no device copy: no activity lies under `masked_fill` → `clone` → `copy_`."),
+        "`masked_fill` adds no device copy: no activity is launched under `masked_fill` → `clone` → `copy_`."),
     ("memcpy-hidden", "copy-in-both"): (
         copy_in_place,
-        "The masking step copies on the GPU in both variants (`Memcpy DtoD (Device -> Device)` in naive), so writing in place removes nothing."),
+        "The masking step copies on the GPU in both variants (`Memcpy DtoD (Device -> Device)` in naive), so in place removes nothing."),
     ("memcpy-inplace-removes", "no-copy"): (
         no_copy,
-        "Not measurable: naive shows no copy under `masked_fill` here, so there is none that in place could remove."),
+        "Not measurable: naive shows no copy under `masked_fill` here, so in place has none to remove."),
     ("memcpy-inplace-removes", "removed-and-faster"): (
         facts,
-        "In place the copy is gone, and a forward takes 126 µs less GPU time: 930 µs instead of 1,056 µs (0.881×, all seven processes agree)."),
+        "In place removes the copy and saves 126 µs of GPU time per forward: 930 µs instead of 1,056 µs (0.881×, all seven processes agree)."),
     ("memcpy-inplace-removes", "removed-but-tie"): (
         lambda: variant(facts(), "naive", gpu_time=estimate(940)),
-        "In place the copy is gone, but the time it saves is not told apart from noise: 930 µs against 940 µs (ratio 0.989× in every process, smallest difference told apart 2 %)."),
+        "In place removes the copy, but the saving is within noise: 930 µs against 940 µs (ratio 0.989× in every process; differences below 2 % do not count)."),
     ("memcpy-inplace-removes", "removed-but-slower"): (
         lambda: variant(facts(), "naive", gpu_time=estimate(900)),
-        "In place the copy is gone, and yet a forward takes longer: 930 µs against 900 µs (1.03×)."),
+        "In place removes the copy, yet a forward takes longer: 930 µs against 900 µs (1.03×)."),
     ("memcpy-inplace-removes", "copy-stays"): (
         copy_in_place,
-        "In place a copy is still there under the masking step; GPU time is 930 µs against 1.06 ms."),
+        "In place a copy remains under the masking step; GPU time is 930 µs against 1.06 ms."),
     ("inplace-fewer-cpu-ops", "no-mask-step"): (
         lambda: ops_of("naive_inplace", "sdpa_flash"),
         "Not measurable: the trace of Naive in place shows no `masked_fill` op, so there is no masking step to count."),
@@ -87,7 +87,7 @@ CASES_REACHED = {
         "The masking step dispatches 1 CPU op in place instead of 10."),
     ("inplace-fewer-cpu-ops", "same"): (
         lambda: ops_of("naive_inplace", "naive"),
-        "The masking step dispatches as much in place as out of place: 12 CPU ops."),
+        "The masking step dispatches 12 CPU ops either way."),
     ("inplace-fewer-cpu-ops", "more"): (
         lambda: variant(ops_of("naive", "naive_inplace"), "naive_inplace", ops=facts().variants["naive"].ops),
         "The masking step dispatches more in place: 12 CPU ops instead of 3."),
@@ -96,28 +96,28 @@ CASES_REACHED = {
         "Not measurable: the gradients could not be taken here (CUDA out of memory)."),
     ("inplace-autograd", "fine-here"): (
         facts,
-        "Masking in place is safe in this graph even with autograd: backward runs, and the gradients equal naive's. Elsewhere it may break; of a minimal graph torch says “one of the variables needed for gradient computation has been modified by an inplace operation”."),
+        "In this graph masking in place is safe with autograd: backward runs and the gradients equal naive's. In other graphs torch refuses it: “one of the variables needed for gradient computation has been modified by an inplace operation”."),
     ("inplace-autograd", "refused-here"): (
         lambda: autograd(inplace_backward="refused", gradients_equal=None, reason="a leaf Variable that requires grad is being used in an in-place operation."),
-        "Autograd refuses to go backward through the in-place mask in this very graph: a leaf Variable that requires grad is being used in an in-place operation."),
+        "Autograd refuses backward through the in-place mask in this graph: a leaf Variable that requires grad is being used in an in-place operation."),
     ("inplace-autograd", "gradients-differ"): (
         lambda: autograd(gradients_equal=False, relative_difference=0.25),
         "Backward runs through the in-place mask, but its gradients differ from naive's (relative difference 0.250)."),
     ("inplace-autograd", "never-refused"): (
         lambda: autograd(minimal_refusal=MINIMAL_RUNS),
-        "Nothing breaks: backward through the in-place mask gives naive's gradients, and the minimal graph that should be refused runs as well."),
+        "Nothing breaks: backward through the in-place mask gives naive's gradients, and the minimal graph that should be refused runs too."),
     ("inplace-memory", "not-counted"): (
         lambda: facts("cpu"),
         "Not measurable: torch counts no peak memory on this device."),
     ("inplace-memory", "smaller"): (
         lambda: variant(facts(), "naive_inplace", peak_memory_bytes=272 * 2**20),
-        "In place, one forward needs 272 MiB above its inputs at the peak instead of 528 MiB: 256 MiB less."),
+        "In place lowers the peak memory of a forward by 256 MiB: 272 MiB instead of 528 MiB above its inputs."),
     ("inplace-memory", "same"): (
         facts,
-        "In place saves no memory at the peak: both variants need 528 MiB above their inputs for one forward."),
+        "In place does not lower peak memory: both variants need 528 MiB above their inputs."),
     ("inplace-memory", "larger"): (
         lambda: variant(facts(), "naive_inplace", peak_memory_bytes=784 * 2**20),
-        "In place, one forward needs more memory above its inputs at the peak: 784 MiB instead of 528 MiB."),
+        "In place raises the peak memory of a forward: 784 MiB instead of 528 MiB above its inputs."),
 }
 
 # claim → device → (verdict, case)
@@ -173,13 +173,13 @@ ON_DEVICES = {
 def test_a_copy_done_by_a_kernel_is_the_copy_all_the_same():
     """The ops around the launch decide, not the word Memcpy."""
     said = outcome("memcpy-hidden", facts("mi300x"))
-    assert said.headline == ("`masked_fill` adds one device-to-device copy that nobody wrote: `__amd_rocclr_copyBuffer`, 256 "
-                             "MiB, 163 µs; in place there is none.")
-    assert "On this device the copy is done by a kernel, so it counts among the kernels, not among the memcpys." in said.because
+    assert said.headline == ("`masked_fill` adds a device-to-device copy that is not in the code: `__amd_rocclr_copyBuffer`, 256 "
+                             "MiB, 163 µs. In place it is gone.")
+    assert "On this device a kernel does the copy, so it counts as a kernel, not as a memcpy." in said.because
 
 
 def test_a_memset_is_said_beside_the_copy_and_only_where_there_is_one():
-    caveat = "A memset is neither a kernel nor a copy: 1 memset stands beside them, and a count of all GPU activities includes it."
+    caveat = "1 memset beside them is neither a kernel nor a copy, but a count of all GPU activities includes it."
     assert outcome("memcpy-hidden", facts("h200")).caveats == (caveat,)
     assert outcome("memcpy-hidden", facts("a100")).caveats == ()
 
@@ -199,7 +199,7 @@ def test_without_a_ceiling_the_saving_is_not_explained():
 def test_the_expected_saving_is_the_copy_read_and_written_at_the_ceiling():
     """2 × 2²⁸ B ÷ 4.3 TB/s = 124.9 µs; 126 µs were saved."""
     assert outcome("memcpy-inplace-removes", facts()).because == (
-        "The copy reads 256 MiB and writes as many; at the 4.30 TB/s that a plain copy reached in this run, that is 125 µs. The saving is 101 % of it.",)
+        "The copy reads and writes 256 MiB. At this run's copy rate (4.30 TB/s) that is 125 µs; the saving is 101 % of it.",)
 
 
 def test_one_process_that_disagrees_makes_noise_of_the_saving():
@@ -212,10 +212,9 @@ def test_the_equal_peak_is_explained_only_where_it_is_two_score_matrices():
     """528 MiB are 2 × 256 MiB of scores and 16 MiB of output, which is what the last matmul holds."""
     said = outcome("inplace-memory", facts())
     assert said.because == (
-        "That is 2 score matrices of 256 MiB and the output of 16 MiB, to within 1 %: what the last matmul holds while the name `scores` still refers to the masked scores, "
-        "beside the weights. Masking is not where the peak is, so lowering it there changes nothing.",)
-    assert said.advice == ("Let go of the scores before the last matmul first: `del scores`, or give the weights the same name. "
-                           "Every step that holds two score matrices must go, softmax included: a fused backend does that, it never stores the scores.")
+        "The peak is at the last matmul: 2 score matrices of 256 MiB (the weights, and `scores`, which is still referenced) and "
+        "the output of 16 MiB, within 1 %. Saving memory at the mask cannot lower it.",)
+    assert said.advice == ("Peak memory falls only if no step holds two score matrices, and softmax does. Use a fused backend: it never stores the scores.")
 
 
 @pytest.mark.parametrize("mib", [512, 522, 534, 2048])
@@ -224,7 +223,7 @@ def test_another_equal_peak_is_not_explained(mib):
     run = variant(variant(facts(), "naive", peak_memory_bytes=mib * 2**20), "naive_inplace", peak_memory_bytes=mib * 2**20)
     said = outcome("inplace-memory", run)
     assert (said.case, said.because) == ("same", ())
-    assert said.advice.startswith("Every step")
+    assert said.advice.startswith("Peak memory falls")
 
 
 def test_an_output_too_small_to_be_told_leaves_the_peak_unexplained():
@@ -237,31 +236,31 @@ def test_an_output_too_small_to_be_told_leaves_the_peak_unexplained():
 
 def test_what_the_profiler_saw_of_the_step_is_evidence():
     said = outcome("inplace-fewer-cpu-ops", facts())
-    assert said.because[1] == "Under the profiler the step takes 28.7 µs instead of 41.2 µs on the CPU; the profiler itself is part of both."
+    assert said.because[1] == "On the CPU the step takes 28.7 µs instead of 41.2 µs, both under the profiler and including its overhead."
     assert said.caveats == ()
 
 
 def test_the_version_counter_has_its_limits():
     assert outcome("inplace-autograd", facts()).advice == (
-        "In training code, ask what the op before keeps: overwrite only what nobody keeps. "
-        "Autograd's version counter then refuses rather than computing a wrong gradient: for tensors that autograd saved, and not for changes through `.data`.")
+        "In training, overwrite a tensor only if the op that made it does not save it for backward. Autograd's version counter "
+        "catches the mistake with an error, but not if you write through `.data`.")
 
 
 def test_a_slower_forward_in_place_is_no_proof_of_a_slower_kernel():
     said = outcome("memcpy-inplace-removes", variant(facts(), "naive", gpu_time=estimate(900)))
-    assert said.advice == "Compare the masking kernels of both variants in their traces: the one that works in place may have become slower."
+    assert said.advice == "Compare the masking kernels of both variants in their traces: the in-place one may be slower."
 
 
-@pytest.mark.parametrize("naive, end", [(1076, "The saving is 117 % of it, more than the copy explains."), (1030, "The saving is 80 % of it, less than the copy explains."),
-                                        (1070, "The saving is 112 % of it.")])
+@pytest.mark.parametrize("naive, end", [(1076, "the saving is 117 % of it, more than the copy explains."), (1030, "the saving is 80 % of it, less than the copy explains."),
+                                        (1070, "the saving is 112 % of it.")])
 def test_a_saving_that_the_copy_does_not_explain_says_so(naive, end):
     """The copy should cost 124.9 µs; 930 µs in place. 146 ÷ 124.9 = 1.17, 100 ÷ 124.9 = 0.80, 140 ÷ 124.9 = 1.12."""
     assert outcome("memcpy-inplace-removes", variant(facts(), "naive", gpu_time=estimate(naive))).because[0].endswith(end)
 
 def test_the_evidence_sets_the_saving_beside_the_bytes():
     tables = {table.caption: table for table in FINDING.evidence(facts()).tables}
-    saving = [[str(cell) for cell in row] for row in tables["Does the saving fit the bytes of the copy that is gone?"].rows]
-    assert saving[2:4] == [["saved", "126 µs", "measured"], ["bytes that the copy reads and writes", "512 MiB", "counted"]]
+    saving = [[str(cell) for cell in row] for row in tables["Does the removed copy explain the saving?"].rows]
+    assert saving[2:4] == [["saved", "126 µs", "measured"], ["bytes the copy reads and writes", "512 MiB", "counted"]]
     assert saving[-2:] == [["the bytes at that rate", "125 µs", "modelled"], ["saved ÷ modelled", "101 %", "modelled"]]
 
 
@@ -289,14 +288,14 @@ def test_what_is_slower_in_place_is_no_saving():
 
 def test_a_small_time_keeps_its_digits_beside_a_large_one():
     run = variant(facts(), "naive_inplace", gpu_time=estimate(46.4))
-    assert outcome("memcpy-inplace-removes", run).headline.startswith("In place the copy is gone, and a forward takes 1,009.6 µs less GPU time: 46.4 µs instead of 1,056.0 µs")
+    assert outcome("memcpy-inplace-removes", run).headline.startswith("In place removes the copy and saves 1,009.6 µs of GPU time per forward: 46.4 µs instead of 1,056.0 µs")
 
 
 def test_captions_say_what_the_run_shows():
     """The same steps but for the copy, and seven processes: each only where it is so."""
     times, steps = FINDING.evidence(facts()).charts
     assert times.caption == "GPU time per forward out of place and in place; whiskers span the seven processes."
-    assert steps.caption == "One forward by step, from the trace: the same steps, but for the copy."
+    assert steps.caption == "One forward by step, from the trace: the same steps except the copy."
     gone = activities(facts(), "naive", lambda a: None if a.role == "copy" else a)
     assert FINDING.evidence(gone).charts[1].caption == "One forward by step, from the trace."
     single = variant(variant(facts(), "naive", gpu_time=Estimate((1e-3,))), "naive_inplace", gpu_time=Estimate((9e-4,)))
@@ -314,7 +313,7 @@ def test_nine_processes_are_nine_in_the_sentence():
 def test_the_articles_activities_stand_beside_its_own_workload_only():
     counts = FINDING.evidence(facts(workload=WIDE)).tables[0]
     assert [column.title for column in counts.columns] == ["Variant", "Predicted steps", "Activities here", "Kernels", "Memcpys", "Memsets"]
-    assert counts.caption == "GPU activities per forward: what one would predict, what this run shows."
+    assert counts.caption == "GPU activities per forward: predicted, in this run."
 
 
 def test_processes_that_disagree_are_told_beside_the_tie():

@@ -27,19 +27,19 @@ def odd_forward():
 CASES_REACHED = {
     ("math-mask-rebuilt", "rebuilt"): (
         facts,
-        "Math builds the causal mask anew in every recorded forward: `aten::ones` → `aten::fill_`, `aten::tril`, `aten::scalar_tensor` → `aten::fill_` and `aten::where`; 5 kernels and 10.8 µs of 2.58 ms GPU time (0.42 %)."),
+        "Math rebuilds the causal mask in every recorded forward: 5 kernels, 10.8 µs of 2.58 ms GPU time (0.42 %), under `aten::ones` → `aten::fill_`, `aten::tril`, `aten::scalar_tensor` → `aten::fill_` and `aten::where`."),
     ("math-mask-rebuilt", "rebuilt-ops-only"): (
         lambda: facts("cpu"),
-        "Math builds the causal mask anew in every recorded forward: `aten::ones` → `aten::fill_`, `aten::tril`, `aten::scalar_tensor` and `aten::where`; on the CPU that takes 102 µs of the 1.16 ms that its ops take under the profiler."),
+        "Math rebuilds the causal mask in every recorded forward: 102 µs of 1.16 ms CPU time under the profiler, in `aten::ones` → `aten::fill_`, `aten::tril`, `aten::scalar_tensor` and `aten::where`."),
     ("math-mask-rebuilt", "part-missing"): (
         lambda: without_ops("aten::tril"),
-        "Math builds the mask in another way: `aten::ones` → `aten::fill_`, `aten::scalar_tensor` → `aten::fill_` and `aten::where` stand in every recorded forward, `aten::tril` nowhere."),
+        "Math builds the mask differently: every recorded forward has `aten::ones` → `aten::fill_`, `aten::scalar_tensor` → `aten::fill_` and `aten::where`, but not `aten::tril`."),
     ("math-mask-rebuilt", "not-rebuilt"): (
         lambda: without_ops(*BUILDERS),
-        "Math builds no mask: none of `aten::ones` → `aten::fill_`, `aten::tril`, `aten::scalar_tensor` → `aten::fill_` and `aten::where` stands in its forward."),
+        "Math builds no mask: its forward has none of `aten::ones` → `aten::fill_`, `aten::tril`, `aten::scalar_tensor` → `aten::fill_` and `aten::where`."),
     ("math-mask-rebuilt", "forwards-differ"): (
         odd_forward,
-        "Not measurable: 1 forward of the recorded ones ran other activities than the rest, so nothing can be said of every forward."),
+        "Not measurable: 1 forward ran other activities than the rest, so nothing can be said of every forward."),
 }
 
 # claim → device → (verdict, case)
@@ -58,14 +58,14 @@ ON_DEVICES = {
 
 def test_the_safe_softmax_also_fills_and_selects_and_is_not_counted():
     """5 kernels build the mask; two more `fill_` and `where` protect rows."""
-    assert "5 kernels and 10.8 µs of 2.58 ms GPU time (0.42 %)" in outcome("math-mask-rebuilt", facts()).headline
+    assert "5 kernels, 10.8 µs of 2.58 ms GPU time (0.42 %)" in outcome("math-mask-rebuilt", facts()).headline
     table = FINDING.evidence(facts()).tables[1]
     assert [row[1:3] for row in table.rows] == [("build", "fill"), ("build", "tril"), ("build", "fill"), ("build", "fill"), ("build", "where"), ("apply", "add")]
 
 
 def test_applying_the_mask_is_set_beside_building_it():
     assert outcome("math-mask-rebuilt", facts()).because == (
-        "Building is not the expensive part: adding the mask to the scores (`aten::add_`) passes once over the whole score matrix and takes 390 µs.",)
+        "Building is cheap. Applying the mask (`aten::add_`, one pass over the whole score matrix) takes 390 µs.",)
     assert outcome("math-mask-rebuilt", facts("cpu")).because == ()
 
 
@@ -75,22 +75,23 @@ def test_building_is_called_cheap_only_below_a_twentieth(times, cheap):
     building = {id(a) for a in rebuilt_mask.activities_of(facts().variants["sdpa_math"].activities)}
     run = activities(facts(), "sdpa_math", lambda a: replace(a, duration=a.duration * times) if id(a) in building else a)
     said = outcome("math-mask-rebuilt", run).because
-    assert said == (("Building is not the expensive part: adding" if cheap else "Adding")
-                    + " the mask to the scores (`aten::add_`) passes once over the whole score matrix and takes 390 µs.",)
+    assert said == (("Building is cheap. " if cheap else "")
+                    + "Applying the mask (`aten::add_`, one pass over the whole score matrix) takes 390 µs.",)
 
 
 def test_building_is_not_called_cheap_where_applying_costs_less():
     run = activities(facts(), "sdpa_math", lambda a: replace(a, duration=5e-6) if a.role == "add" else a)
-    assert outcome("math-mask-rebuilt", run).because[0].startswith("Adding the mask")
+    assert outcome("math-mask-rebuilt", run).because[0].startswith("Applying the mask")
 
 
 def test_the_flag_comes_first_and_a_kept_mask_only_for_math():
     assert outcome("math-mask-rebuilt", facts()).advice == (
-        "Where there are as many queries as keys, use `is_causal=True` with a fused backend, which compares indices inside the kernel and builds no mask at all. "
-        "Only if you are bound to math, build the mask once, keep it as a buffer of your module, and hand it over: an explicit mask rules flash out on a GPU.")
+        "With as many queries as keys, use `is_causal=True` and a fused backend: it compares indices inside the kernel and "
+        "builds no mask. If you must use math, build the mask once, keep it as a module buffer and pass it (flash on a GPU refuses "
+        "an explicit mask).")
 
 
 def test_a_scalar_that_is_written_without_a_fill_is_a_scalar_all_the_same():
     """On a CPU `scalar_tensor` dispatches no `fill_`; the mask is rebuilt nonetheless, and the page says how."""
-    assert outcome("math-mask-rebuilt", facts("cpu")).caveats[0] == "`aten::scalar_tensor` writes its value itself here; no `aten::fill_` is dispatched under it."
+    assert outcome("math-mask-rebuilt", facts("cpu")).caveats[0] == "Here `aten::scalar_tensor` writes its value itself, without an `aten::fill_` below it."
     assert outcome("math-mask-rebuilt", facts("h200")).caveats == ()

@@ -42,13 +42,13 @@ CASES_REACHED = {
         "Math's matmuls do run on Tensor Cores: `xmma gemm FP32 128x128x8 (FMA)` and `xmma gemm FP32 64x64x8 (FMA)`."),
     ("math-no-tensor-cores", "math-not-fp32"): (
         lambda: no_casts(facts()),
-        "Math does not cast its inputs up, so its matmuls are not FP32 ones (`xmma gemm FP32 128x128x8 (FMA)` and `xmma gemm FP32 64x64x8 (FMA)`); they run without Tensor Cores all the same."),
+        "Math does not cast its inputs up, so its matmuls are not FP32 (`xmma gemm FP32 128x128x8 (FMA)` and `xmma gemm FP32 64x64x8 (FMA)`); they still run without Tensor Cores."),
     ("math-no-tensor-cores", "naive-without-tensor-cores"): (
         lambda: counted(facts(), "naive_inplace", 0.0),
-        "The naive matmuls run without Tensor Cores too: `nvjet bf16 256x128 TNT` and `nvjet bf16 64x512 NNT`; math's do as the article says (`xmma gemm FP32 128x128x8 (FMA)` and `xmma gemm FP32 64x64x8 (FMA)`)."),
+        "The naive matmuls run without Tensor Cores too (`nvjet bf16 256x128 TNT` and `nvjet bf16 64x512 NNT`), like math's (`xmma gemm FP32 128x128x8 (FMA)` and `xmma gemm FP32 64x64x8 (FMA)`)."),
     ("math-no-tensor-cores", "contradicted"): (
         lambda: counted(named(facts(), "cutlass_80_tensorop_s1688gemm_256x128_16x3_tn_align4"), "sdpa_math", 0.0),
-        "Not measurable: the name of `cutlass tensorop 256x128` says TF32, and no operation of it was counted on Tensor Cores, so nobody can tell on which unit it runs."),
+        "Not measurable: the name of `cutlass tensorop 256x128` says TF32, but none of its operations was counted on Tensor Cores, so its unit is unknown."),
     ("math-no-tensor-cores", "the-other-way-round"): (
         lambda: counted(tf32(), "naive_inplace", 0.0),
         "It is the other way round: math's matmuls run on Tensor Cores (`xmma gemm FP32 128x128x8 (FMA)` and `xmma gemm FP32 64x64x8 (FMA)`), the naive ones do not (`nvjet bf16 256x128 TNT` and `nvjet bf16 64x512 NNT`)."),
@@ -57,13 +57,13 @@ CASES_REACHED = {
         "Not measurable: the trace of SDPA math shows no matmul."),
     ("math-no-tensor-cores", "unknown"): (
         lambda: facts("mi300x"),
-        "Not measurable: nothing tells whether `Tensile fp32 128x128x16` uses the matrix cores of this GPU (it has no Tensor Cores): its name does not say, and no counters were recorded."),
+        "Not measurable: the name of `Tensile fp32 128x128x16` does not say whether it uses the matrix cores of this GPU (it has no Tensor Cores), and no counters were recorded."),
     ("math-upcast", "upcast"): (
         facts,
-        "Math casts its inputs from bfloat16 up to FP32 before it computes: 3 casts per forward, each from 16 MiB to 32 MiB."),
+        "Math first casts its bfloat16 inputs to FP32: 3 casts per forward, each from 16 MiB to 32 MiB."),
     ("math-upcast", "no-upcast"): (
         lambda: no_casts(facts()),
-        "Math computes in bfloat16 as it comes: no cast stands before its first matmul."),
+        "Math computes in bfloat16: there is no cast before its first matmul."),
 }
 
 # claim → device → (verdict, case)
@@ -93,12 +93,12 @@ def test_a_count_outweighs_a_name():
     """Where operations were counted, the name's reason is not given as one."""
     said = outcome("math-no-tensor-cores", counted(facts(), "sdpa_math", 0.0))
     assert (said.verdict, said.case) == ("holds", "as-said")
-    assert said.because[0] == "Math, counted by the hardware: no operation on Tensor Cores."
-    assert said.because[1].startswith("Naive in place, by the names `nvjet bf16 256x128 TNT`")
+    assert said.because[0] == "Math, counted: no operation on Tensor Cores."
+    assert said.because[1].startswith("Naive in place, from the names `nvjet bf16 256x128 TNT`")
 
 
 def test_the_tf32_switch_is_named_only_where_it_is_on():
-    sentence = "FP32 matmuls are allowed to use TF32 in this run (`float32_matmul_precision` is `high`)."
+    sentence = "FP32 matmuls may use TF32 in this run (`float32_matmul_precision` is `high`)."
     assert sentence in outcome("math-no-tensor-cores", tf32()).because
     assert sentence not in outcome("math-no-tensor-cores", counted(facts(), "sdpa_math", 2.0**34)).because
 
@@ -107,22 +107,22 @@ def test_the_cast_that_is_dropped_is_found_between_softmax_and_the_last_matmul()
     assert outcome("math-upcast", facts()).because == (
         "The casts up take 76.1 µs of 2.58 ms GPU time in the trace; a score matrix is then 512 MiB instead of 256 MiB, so a pass that reads it and writes it moves twice the bytes.",
         "Casts back down take 196 µs more.",
-        "One of those, 184 µs long, casts the whole matrix of attention weights back, for a second result that `scaled_dot_product_attention` then drops.",
+        "One of those (184 µs) casts all attention weights back for a second result that `scaled_dot_product_attention` drops.",
         "Wider elements are not the reason: applying the mask asks for 1 GiB instead of 513 MiB and takes 1.10× the time and softmax itself asks for 1 GiB instead of 512 MiB "
         "and takes 0.983× the time.")
 
 
 def test_what_was_not_measured_is_left_to_the_reader():
     assert outcome("math-upcast", facts()).advice == (
-        "`torch.backends.cuda.allow_fp16_bf16_reduction_math_sdp(True)` keeps math in 16 bits: time it and check it. "
-        "A fused backend needs no such choice, it accumulates in FP32 on the chip.")
+        "`torch.backends.cuda.allow_fp16_bf16_reduction_math_sdp(True)` keeps math in 16 bits; check speed and accuracy. A fused "
+        "backend needs no such choice: it accumulates in FP32 on chip.")
 
 
 def test_without_a_gpu_lane_the_casts_are_seen_as_ops():
     said = outcome("math-upcast", facts("cpu"))
-    assert said.headline == "Math casts its inputs from bfloat16 up to FP32 before it computes: 3 casts per forward, each from 128 KiB to 256 KiB."
+    assert said.headline == "Math first casts its bfloat16 inputs to FP32: 3 casts per forward, each from 128 KiB to 256 KiB."
     assert said.because == ()
-    assert said.caveats[0] == "Without a GPU lane the casts are seen as CPU ops only; their time is not."
+    assert said.caveats[0] == "Without a GPU lane the casts appear as CPU ops only, without their GPU time."
 
 
 def test_rates_stand_beside_the_ceiling_of_their_own_type():
@@ -144,13 +144,13 @@ def test_casts_of_scalars_are_no_casts_of_the_inputs():
 def test_counted_bytes_show_what_the_cast_costs():
     """The first matmul writes 512 MiB of FP32 scores beside 256 MiB of bf16 ones; read from the recorded table."""
     said = outcome("math-upcast", counters_h200())
-    assert said.because[3].startswith("Counted by the hardware, math's first matmul writes 507 MiB to DRAM where that of naive in place writes 251 MiB, 2.02× as much.")
-    assert said.because[4] == "Counted over the whole forward, 5.90 GiB cross DRAM in math and 2.01 GiB in naive in place."
+    assert said.because[3].startswith("Counted: math's first matmul writes 507 MiB to DRAM, that of naive in place 251 MiB (2.02×).")
+    assert said.because[4] == "Counted over the whole forward: 5.90 GiB of DRAM traffic in math, 2.01 GiB in naive in place."
     assert not any("ounted" in sentence for sentence in outcome("math-upcast", facts()).because)
 
 
 def test_an_exact_count_is_called_exact_and_any_other_is_not():
     said = outcome("math-no-tensor-cores", counters_h200())
-    assert said.because == ("Math, counted by the hardware: no operation on Tensor Cores.", "Naive in place, counted by the hardware: 34.4 GFLOP on Tensor Cores.",
-                            "That is 17.2 GFLOP for each of the naive matmuls, 2·B·H·S²·D to the last operation.")
+    assert said.because == ("Math, counted: no operation on Tensor Cores.", "Naive in place, counted: 34.4 GFLOP on Tensor Cores.",
+                            "That is 17.2 GFLOP per naive matmul, exactly 2·B·H·S²·D.")
     assert not any("last operation" in sentence for sentence in outcome("math-no-tensor-cores", counted(facts(), "naive_inplace", 2.0**33)).because)

@@ -32,26 +32,26 @@ CASES_REACHED = {
         "Not measurable: the saving over a chain of forwards was not recorded (chains of forwards could not be timed)."),
     ("saving-accumulates", "no-copy"): (
         lambda: activities(facts(), "naive", lambda a: None if a.role == "copy" else a),
-        "Not measurable: naive shows no copy under `masked_fill` here, so there is no kernel whose saving could add up."),
+        "Not measurable: naive shows no copy under `masked_fill` here, so there is no saving to add up."),
     ("saving-accumulates", "adds-up"): (
         facts,
-        "The saving adds up: 24 chained forwards save 3.02 ms, 126 µs each, 1.00× what a single forward saves (126 µs; in every process)."),
+        "The saving adds up: 24 chained forwards save 3.02 ms, 126 µs each, which is 1.00× the saving of a single forward (126 µs; in every process)."),
     ("saving-accumulates", "adds-up-less"): (
         lambda: chain(23832),
-        "The saving does not add up in full: 24 chained forwards save 1.51 ms, 63.0 µs each, only 0.500× what a single forward saves (126 µs; in every process)."),
+        "The saving adds up only in part: 24 chained forwards save 1.51 ms, 63.0 µs each, which is 0.500× the saving of a single forward (126 µs; in every process)."),
     ("saving-accumulates", "adds-up-more"): (
         lambda: chain(26856),
-        "The saving more than adds up: 24 chained forwards save 4.54 ms, 189 µs each, 1.50× what a single forward saves (126 µs; in every process)."),
+        "The saving more than adds up: 24 chained forwards save 4.54 ms, 189 µs each, which is 1.50× the saving of a single forward (126 µs; in every process)."),
     ("saving-accumulates", "costs-deep"): (
         lambda: chain(21600),
-        "The saving does not add up: a single forward saves 126 µs, but 24 chained forwards take 720 µs longer in place, 30.0 µs each (in every process -0.238× of what a single one "
-        "saves)."),
+        "The saving does not add up: a single forward saves 126 µs, but 24 chained forwards take 720 µs longer in place, 30.0 µs "
+        "each (in every process -0.238× the single saving)."),
     ("saving-accumulates", "straddles"): (
         scattered,
-        "24 chained forwards save 126 µs each and a single one 126 µs, but the processes (0.700× to 1.30×) lie on both sides of the border at ±15 %."),
+        "24 chained forwards save 126 µs each and a single one 126 µs, but the processes (0.700× to 1.30×) straddle ±15 %."),
     ("saving-accumulates", "no-saving"): (
         lambda: chain(22560, single_us=940.0),
-        "There is nothing to add up: a single forward takes 930 µs in place and 940 µs out of place, which this run cannot tell apart."),
+        "There is nothing to add up: this run cannot tell a single forward in place (930 µs) from one out of place (940 µs)."),
     ("saving-accumulates", "costs"): (
         lambda: chain(21600, single_us=900.0),
         "There is no saving to add up: a single forward takes longer in place, 930 µs instead of 900 µs."),
@@ -79,7 +79,7 @@ def test_adding_up_has_borders_at_fifteen_percent(part, case):
 
 def test_the_saving_is_put_into_proportion():
     assert outcome("saving-accumulates", facts()).because == (
-        "The 24 layers take 25.34 ms with the copy and 22.32 ms without it; the saving is 11.9 % of the first. Each layer here is the attention alone, without projections and MLP.",)
+        "24 layers take 25.34 ms with the copy and 22.32 ms without: 11.9 % less. A layer here is attention only, without projections and MLP.",)
 
 
 def test_the_evidence_shows_both_chains():
@@ -110,8 +110,8 @@ def test_what_the_processes_do_not_tell_apart_is_no_saving_in_the_table_and_is_n
 
 
 def test_the_timer_of_the_chains_is_said():
-    assert FINDING.evidence(facts()).tables[0].caption == "Time of the whole chain, median over the processes, taken by a CUDA graph."
-    assert FINDING.evidence(facts("cpu")).tables[0].caption == "Time of the whole chain, median over the processes, taken by the wall clock."
+    assert FINDING.evidence(facts()).tables[0].caption == "Time of the whole chain: median over the processes, by a CUDA graph."
+    assert FINDING.evidence(facts("cpu")).tables[0].caption == "Time of the whole chain: median over the processes, by the wall clock."
 
 
 def test_chains_of_three_processes_tell_nothing():

@@ -146,9 +146,9 @@ def test_a_sentence_says_the_constant_that_decides(monkeypatch, room, constant, 
 
 @pytest.mark.parametrize("room, constant, value, claim, said", [
     (flash_hbm, "HALF", 0.95, "hbm-dominates", "is HBM-bound, less than 95 %;"),
-    (inplace, "SAME_PEAK", 0.02, "inplace-memory", "the output of 16 MiB, to within 2 %:"),
-    (safe_softmax, "ONCE", 0.05, "math-accurate", "to within 5 %: no output"),
-    (math_cuda_cores, "EIGHT", 7, "math-no-tensor-cores", "(multiples of 7 in 16 bits)"),
+    (inplace, "SAME_PEAK", 0.02, "inplace-memory", "the output of 16 MiB, within 2 %."),
+    (safe_softmax, "ONCE", 0.05, "math-accurate", "within 5 %), so no"),
+    (math_cuda_cores, "EIGHT", 7, "math-no-tensor-cores", "in 16 bits, sizes must be multiples of 7"),
 ])
 def test_a_claim_says_the_constant_that_it_alone_decides_by(monkeypatch, room, constant, value, claim, said):
     def told() -> str:
