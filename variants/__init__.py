@@ -6,8 +6,9 @@ To add one: write `variants/<name>.py` and put `<name>` into `VARIANTS`. The fil
 - `PREDICTION`: the GPU steps one would expect, as `(role, what it is)`; a role is one of matmul, scale,
   copy, mask, softmax, cast, fill, tril, where, add, isneginf, all, memset, fused attention, other,
 - `forward(q, k, v, mask)`, and `masked(q, k, v, mask)` where it takes a mask of one's own,
-- optionally `BACKEND`: the SDPA backend that it is pinned to, and `SLOW_START`: its first call
-  takes many seconds.
+- optionally `BACKEND`: the SDPA backend that it is pinned to, `SLOW_START`: its first call takes many
+  seconds, and `BRIEF`: an extra of which no more is taken than its GPU time (on a CPU its wall time), its
+  error against FP64, its memory, one trace and its counters.
 
 q, k, v are `[batch, heads, sequence, head_dim]`; mask is bool `[sequence, sequence]`, True where a
 query may not see a key. torch is imported inside functions only, so that pages can be rendered
@@ -36,6 +37,8 @@ VARIANTS = (
     "sdpa_flash",
     "sdpa_cudnn",
     "naive_compiled",
+    "naive_scaled_q",
+    "naive_baddbmm",
 )
 ROLES = ("matmul", "scale", "copy", "mask", "softmax", "cast", "fill", "tril", "where", "add", "isneginf", "all", "memset",
          "fused attention", "other")
@@ -54,6 +57,7 @@ class Variant:
     bare, bare_masked: the file's own functions, to be called inside `pinned()`; the pin costs
         about 10 µs of host time, so what is timed is pinned once, outside
     slow_start: measured in one process only, because the first call takes many seconds
+    brief: an extra that is timed by the deciding clock alone, and not trained
     """
 
     id: str
@@ -66,6 +70,7 @@ class Variant:
     bare: Callable[..., Any]
     bare_masked: Callable[..., Any] | None
     slow_start: bool = False
+    brief: bool = False
 
     def pinned(self) -> AbstractContextManager[Any]:
         """Holds SDPA to this variant's backend; does nothing where there is none to pin."""
@@ -124,6 +129,7 @@ def _from_module(name: str) -> Variant:
         bare=module.forward,
         bare_masked=getattr(module, "masked", None),
         slow_start=getattr(module, "SLOW_START", False),
+        brief=getattr(module, "BRIEF", False),
     )
 
 

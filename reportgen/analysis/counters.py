@@ -18,6 +18,11 @@ _METRICS = {
     "achieved_pct": "sm__warps_active.avg.pct_of_peak_sustained_active",
     "registers": "launch__registers_per_thread",
     "duration": "gpu__time_duration.sum",
+    "instructions": "sm__inst_executed.sum",
+    "issue_pct": "sm__inst_issued.avg.pct_of_peak_sustained_active",
+    "tensor_pct": "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active",
+    "xu_pct": "sm__inst_executed_pipe_xu.avg.pct_of_peak_sustained_active",
+    "alu_pct": "sm__inst_executed_pipe_alu.avg.pct_of_peak_sustained_active",
 }
 _TENSOR = "sm__ops_path_tensor_src_"
 _SOURCES = {"bfloat16": "bf16", "float16": "fp16", "float32": "tf32"}
@@ -33,7 +38,7 @@ def attach(activities: tuple[ActivityFacts, ...], rows: Sequence[KernelCounters]
     if not rows or mismatch(activities, rows):
         return activities
     remaining = iter(rows)
-    return tuple(replace(activity, counters=_facts(next(remaining), dtype)) if activity.kind == "kernel" else activity
+    return tuple(replace(activity, counters=of_kernel(next(remaining), dtype)) if activity.kind == "kernel" else activity
                  for activity in activities)
 
 
@@ -68,7 +73,8 @@ def _stem(name: str) -> str:
     return name.split("<")[0].split("(")[0].strip()
 
 
-def _facts(row: KernelCounters, dtype: str) -> CounterFacts:
+def of_kernel(row: KernelCounters, dtype: str) -> CounterFacts:
+    """The counters of one kernel in our own names. dtype: of the workload."""
     metrics = row.metrics
     values: dict[str, Any] = {field: metrics.get(metric) for field, metric in _METRICS.items()}
     shared = [metrics.get(f"launch__shared_mem_per_block_{kind}") for kind in ("static", "dynamic")]

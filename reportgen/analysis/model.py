@@ -25,7 +25,11 @@ BY_GPU_CLOCK = ("gpu_time", "gpu_time_cold", "wall_time")
 
 @dataclass(frozen=True)
 class CounterFacts:
-    """Hardware counters of one activity; bytes, percent, FLOP; `None` where the tool gave nothing."""
+    """Hardware counters of one activity; bytes, percent, FLOP; `None` where the tool gave nothing.
+
+    instructions: of warps, executed; issue_pct: of the issue slots, busy while an SM was
+    tensor_pct, xu_pct, alu_pct: of the pipe's cycles (of XU and ALU: of the instructions that it could start)
+    """
 
     dram_read_bytes: float | None = None
     dram_write_bytes: float | None = None
@@ -36,6 +40,11 @@ class CounterFacts:
     registers: int | None = None
     shared_memory: int | None = None
     duration: float | None = None
+    instructions: float | None = None
+    issue_pct: float | None = None
+    tensor_pct: float | None = None
+    xu_pct: float | None = None
+    alu_pct: float | None = None
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,8 @@ from typing import Any
 
 RANGE_PREFIX = "attn_"
 """Each annotated forward lies in an NVTX range of this prefix and the variant's id."""
+MASK_STEP = "mask_step_"
+"""What the ranges of the mask step's ops have before the op's name."""
 KERNEL, GRID, BLOCK = "Kernel Name", "Grid Size", "Block Size"
 _RANGE = re.compile(rf"{RANGE_PREFIX}(\w+)")
 _SPACES = re.compile(r"[\s'’_\u00a0\u2009\u202f]")
@@ -102,6 +104,15 @@ def parse(text: str, metrics: Sequence[str]) -> dict[str, Any]:
         raise Unreadable("no kernel inside an annotated forward")
     seen = [name for name in metrics if any(kernel["metrics"][name] is not None for kernels in variants.values() for kernel in kernels)]
     return {"metrics": seen, "missing": [name for name in metrics if name not in seen], "variants": variants}
+
+
+def passes(said: str) -> int | None:
+    """How often the tool ran a kernel at most, by what it says of its progress; `None` where it says nothing.
+
+    >>> passes('==PROF== Profiling "mul": 0%....50%....100% - 2 passes')
+    2
+    """
+    return max((int(number) for number in re.findall(r"(\d+) pass(?:es)?\b", said)), default=None)
 
 
 def _table(text: str) -> list[list[str]]:

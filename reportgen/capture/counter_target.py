@@ -1,4 +1,4 @@
-"""What Nsight Compute watches: one annotated forward per variant, after two to warm up.
+"""What Nsight Compute watches: one annotated forward per variant, after two to warm up, and each op of the mask step.
 
     python -m reportgen.capture.counter_target DEVICE WORKLOAD_JSON VARIANT…
 
@@ -10,16 +10,13 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from ..run.workload import Workload
-from . import operands
-from .counter_report import RANGE_PREFIX
+from . import mask_step, operands
+from .counter_report import MASK_STEP, RANGE_PREFIX
 from .refusal import listening
-
-if TYPE_CHECKING:
-    import variants
 
 WARM_UP = 2
 
@@ -38,16 +35,28 @@ def main(arguments: Sequence[str]) -> int:
                     variant.forward(*inputs)
                 operands.synchronize(device)
             if heard.error is None:
-                _annotated(variant, device, inputs)
+                _annotated(variant.id, lambda variant=variant: variant.forward(*inputs), device)
+        if operands.is_gpu(device):
+            _mask_step(device, Workload(**json.loads(workload)))
     return 0
 
 
-def _annotated(variant: variants.Variant, device: str, inputs: operands.Operands) -> None:
-    """One forward in its range; the range closes only when the GPU has finished."""
+def _mask_step(device: str, workload: Workload) -> None:
+    """Each op alone; where there is no room for the mask of full size nothing is counted."""
+    with listening():
+        for name, step in mask_step.steps(device, workload).items():
+            for _ in range(WARM_UP):
+                step()
+            operands.synchronize(device)
+            _annotated(f"{MASK_STEP}{name}", step, device)
+
+
+def _annotated(name: str, work: Callable[[], Any], device: str) -> None:
+    """`work` in its range; the range closes only when the GPU has finished."""
     import torch
 
-    torch.cuda.nvtx.range_push(f"{RANGE_PREFIX}{variant.id}")
-    variant.forward(*inputs)
+    torch.cuda.nvtx.range_push(f"{RANGE_PREFIX}{name}")
+    work()
     operands.synchronize(device)
     torch.cuda.nvtx.range_pop()
 

@@ -21,7 +21,8 @@ from typing import Any
 
 from ..company import parents
 from ..run.workload import Workload
-from . import counter_report, libraries, operands
+from . import counter_report, libraries, mask_step, operands
+from .counter_report import MASK_STEP
 
 METRICS = (
     "dram__bytes_read.sum",
@@ -39,6 +40,15 @@ METRICS = (
     "launch__occupancy_limit_warps",
     "launch__occupancy_limit_blocks",
 )
+PIPE_METRICS = (
+    "sm__inst_executed.sum",
+    "sm__inst_issued.avg.pct_of_peak_sustained_active",
+    "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active",
+    "sm__inst_executed_pipe_xu.avg.pct_of_peak_sustained_active",
+    "sm__inst_executed_pipe_alu.avg.pct_of_peak_sustained_active",
+)
+"""What the SMs do with their cycles: warp instructions, issue slots busy, and how busy the pipes for matrices, for exponentials and
+for integers and comparisons are. They may cost one more replay of each kernel (`passes` in the record says how many there were)."""
 TENSOR_METRICS = {
     "bfloat16": "sm__ops_path_tensor_src_bf16_dst_fp32.sum",
     "float16": "sm__ops_path_tensor_src_fp16.sum",
@@ -68,7 +78,8 @@ def measure(
 ) -> Outcome:
     """`(counters, None)` or `(None, reason with its cure)`; never raises for what the tool does.
 
-    counters: `{"tool", "metrics", "missing", "variants": {id: [kernel, …]}}`, see `counter_report.parse`.
+    counters: `{"tool", "passes", "metrics", "missing", "variants": {id: [kernel, …]}, "mask_step": {op: [kernel, …]}}`, see
+    `counter_report.parse` and `mask_step`.
     Copies and memsets are no kernels and do not appear. A variant that did not run is absent.
 
     Args:
@@ -82,19 +93,29 @@ def measure(
     if missing or not tools:
         return None, missing or "Nsight Compute (ncu) was not found; install it with the CUDA toolkit and put it on the PATH"
     target = [python, "-m", "reportgen.capture.counter_target", device, json.dumps(workload.to_json()), *variant_ids]
-    metrics = (*METRICS, *tensor_metrics(workload, _tf32_allowed()))
+    tensor = tensor_metrics(workload, _tf32_allowed())
+    metrics = (*METRICS, *PIPE_METRICS, *tensor)
     first: str | None = None
     for tool in tools[:TRIED]:
         result, reason = _attempt(tool, target, metrics, limit_s)
-        if result is None and reason and _UNKNOWN_METRIC.search(reason):
-            result, reason = _attempt(tool, target, METRICS, limit_s)
+        for fewer in ((*METRICS, *tensor), (*METRICS, *PIPE_METRICS), METRICS):
+            if result is None and reason and _UNKNOWN_METRIC.search(reason):
+                result, reason = _attempt(tool, target, fewer, limit_s)
         if result is not None:
             result["missing"] = [name for name in metrics if name not in result["metrics"]]
-            return {"tool": version(tool), **result}, None
+            return {"tool": version(tool), **_apart(result)}, None
         first = first or reason
         if not reason or not _ANOTHER_MAY.search(reason):
             break
     return None, first
+
+
+def _apart(result: dict[str, Any]) -> dict[str, Any]:
+    """The table with the ops of the mask step beside the variants."""
+    steps = {name: f"{MASK_STEP}{name}" for name in mask_step.OPS}
+    variants = {name: kernels for name, kernels in result["variants"].items() if name not in steps.values()}
+    counted = {name: result["variants"][place] for name, place in steps.items() if place in result["variants"]}
+    return {**result, "variants": variants, "mask_step": counted}
 
 
 def tensor_metrics(workload: Workload, tf32_allowed: bool) -> tuple[str, ...]:
@@ -165,7 +186,7 @@ def _attempt(tool: str, target: Sequence[str], metrics: Sequence[str], limit_s: 
     if code is None:
         return None, f"Nsight Compute did not finish within {limit_s:g} s and was ended; look whether another tool holds the GPU"
     try:
-        return counter_report.parse(report, metrics), None
+        return {**counter_report.parse(report, metrics), "passes": counter_report.passes(said)}, None
     except counter_report.Unreadable as problem:
         return None, explain(said, code) or f"Nsight Compute's output could not be read ({problem}); run `ncu --version` to see whether it works"
 

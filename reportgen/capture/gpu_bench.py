@@ -64,7 +64,8 @@ class GpuBench:
                 continue  # this torch is built without it
         return warmed
 
-    def prepare(self, call: Call, sets: int | None) -> Prepared:
+    def prepare(self, call: Call, sets: int | None, brief: bool = False) -> Prepared:
+        """brief: GPU time with hot inputs alone, or wall time where GPU time cannot be taken."""
         once = self._host(lambda turn: call(turn), 1)()
         few = 1 if once > SLOW_CALL else 5
         for turn in range(0 if once > SLOW_CALL else 2):
@@ -75,7 +76,9 @@ class GpuBench:
         forwards = forwards_per_graph(max(estimate or host, 1e-6), sets or 1)
         calls = min(calls_per_block(estimate or host), MOST_QUEUED - HOST_LEAD)
         watch = HandedOver()
-        blocks, timer, note = self._gpu_blocks(call, sets, forwards, host, watch)
+        blocks, timer, note = self._gpu_blocks(call, None if brief else sets, forwards, host, watch)
+        if brief and blocks:
+            return Prepared(blocks, blocks["gpu_time"], timer, note, {"gpu_time": forwards}, watch)
         blocks["wall_time"] = self._wall(lambda turn: call(0), forwards)
         blocks["host_time"] = self._host(lambda turn: call(0), calls, HOST_LEAD)
         return Prepared(blocks, blocks.get("gpu_time", blocks["wall_time"]), timer, note,
@@ -214,6 +217,15 @@ class GpuBench:
         chains = max(1, fill // layers)
         graph = self._capture(lambda turn: through(step, first, layers), 1, warm=lambda turn: step(first))
         return self._replay(graph, 1, HandedOver(), chains)
+
+    def repeated(self, call: Call, watch: HandedOver) -> Block:
+        """Seconds of one call of something small: a graph of many, as for a forward. Raises `RuntimeError` where none can be captured."""
+        if self._no_graphs is not None:
+            raise RuntimeError(f"no CUDA graph: {self._no_graphs}")
+        few = 5
+        host = self._host(call, few)()
+        count = forwards_per_graph(max(self._queued(call, few, host) or host, 1e-6))
+        return self._replay(self._capture(call, count), count, watch)
 
     def _events(self) -> tuple[Any, Any]:
         event = self._torch.cuda.Event

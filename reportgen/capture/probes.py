@@ -7,7 +7,7 @@ from typing import Any
 from variants.backends import BACKENDS
 
 from ..run.workload import Workload
-from . import numerics, occupancy_probe, operands, picking
+from . import mask_step, numerics, occupancy_probe, operands, picking
 from .refusal import listening
 
 MINIMAL_REFUSAL = """\
@@ -21,7 +21,7 @@ y.sum().backward()
 """The smallest graph in which an in-place mask breaks the backward pass; it is run as it stands."""
 
 
-PROBES = ("default_backend", "autograd", "occupancy_probe")
+PROBES = ("default_backend", "autograd", "occupancy_probe", "mask_kernels")
 
 
 def run_all(device: str, workload: Workload) -> dict[str, Any]:
@@ -30,7 +30,7 @@ def run_all(device: str, workload: Workload) -> dict[str, Any]:
     The occupancy probe uses the profiler, whose first start costs seconds: call this from the
     process that records the traces.
     """
-    probes = (default_backend, autograd, occupancy_probe.measure)
+    probes = (default_backend, autograd, occupancy_probe.measure, mask_step.kernels)
     return {name: _attempt(probe, device, workload) for name, probe in zip(PROBES, probes)}
 
 

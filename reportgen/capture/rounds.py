@@ -13,7 +13,7 @@ import variants as variant_room
 from variants import Variant
 
 from ..run.workload import Workload
-from . import chains, gpu_bench, inputs, neighbours, operands, patience, timing
+from . import chains, gpu_bench, inputs, mask_step, neighbours, operands, patience, timing
 from .faults import GraphsSpoil, Spoiled
 from .processes import Report
 from .refusal import listening
@@ -35,6 +35,7 @@ class Plan:
     patience_seconds: no further round is begun after so much time
     most_threads: torch gets no more CPU threads than these; `None` leaves its own choice
     chains: chains of forwards as well, if they take no longer than `chain_seconds`
+    mask_step: the mask step alone as well (see `mask_step`)
     no_graphs: why no CUDA graph is to be tried, or `None`
     """
 
@@ -48,6 +49,7 @@ class Plan:
     most_threads: int | None = None
     chains: bool = True
     chain_seconds: float = patience.CHAIN_SECONDS
+    mask_step: bool = False
     no_graphs: str | None = None
 
 
@@ -75,7 +77,7 @@ def measure(report: Report, plan: Plan) -> dict[str, Any]:
 
     Returns:
         `samples` (variant → quantity → seconds: the median of this process), `failures` (variant →
-        status and reason), `notes` (variant → timer, note, forwards, settled), `chains`, `clocks`,
+        status and reason), `notes` (variant → timer, note, forwards, settled), `chains`, `mask_step`, `clocks`,
         `neighbours` (see `neighbours.inside`), `pinned` (the launching thread stayed on one processor),
         `first_order` (the order of the first calls), `warmed` and `input_sets`. Each variant's
         seconds per forward, by its first calls, are handed over at once, under `("call", id)`.
@@ -131,14 +133,17 @@ class _Process:
         self.inputs = inputs.make(plan.device, workload, sets or 1)
         self.bench.synchronize()
         self._lap("libraries and inputs")
-        first = first_order(self._alive(), plan.process)
-        self._each("first call", first, self._first_calls)
+        whole, extras = ([name for name in self._alive() if self.variants[name].brief is brief] for brief in (False, True))
+        first = first_order(whole, plan.process)
+        self._each("first call", [*first, *extras], self._first_calls)  # extras last: they load nothing that a first call is timed with
         with undisturbed(plan.device) as self.pinned:
             self._each("preparing", self._turn(1), lambda variant: self._prepare(variant, sets), new_graphs=True)
             self._each("warming up", self._turn(2), self._settle, new_graphs=True)
             values = self._rounds()
             chained = self._chains(values) if plan.chains else None
             self._lap("chains")
+            masked = self._mask_step() if plan.mask_step else None
+            self._lap("mask step")
         for name in self._alive():
             self.samples[name].update({quantity: median(found) for quantity, found in values[name].items()})
         return {
@@ -146,6 +151,7 @@ class _Process:
             "failures": self.failures,
             "notes": {name: self._notes(name) for name in self._alive()},
             "chains": chained,
+            "mask_step": masked,
             "rounds": self.rounds_done,
             "phases": self.phases,
             "clocks": self.clocks,
@@ -192,7 +198,8 @@ class _Process:
         for turn in range(HOST_ROUNDS * self.plan.rounds):
             if turn and (self._late() or turn >= self.plan.rounds and time.perf_counter() - began > patience.HOST_SECONDS):
                 break
-            self._each("host time", self._turn(100 + turn), lambda variant: self._host_block(variant, values[variant.id]))
+            whole = [name for name in self._turn(100 + turn) if not self.variants[name].brief]
+            self._each("host time", whole, lambda variant: self._host_block(variant, values[variant.id]))
         return values
 
     def _late(self) -> bool:
@@ -218,10 +225,10 @@ class _Process:
         return inputs.input_sets(self.plan.workload.operand_bytes, last_level_cache(self.plan.device))
 
     def _first_calls(self, variant: Variant) -> None:
-        """Before anything else of this variant: the first call at the shape, then at another."""
-        found = self.samples[variant.id]
+        """Before anything else of this variant: the first call at the shape, then at another. Of an extra neither is kept."""
+        found = {} if variant.brief else self.samples[variant.id]
         found["first_call"] = self._one_call(variant, self.inputs)
-        if not variant.slow_start:
+        if not variant.slow_start and not variant.brief:
             other = inputs.make(self.plan.device, inputs.new_shape(self.plan.workload))
             found["first_call_new_shape"] = self._one_call(variant, other)
         self.report.result(("call", variant.id), self._per_forward(found))
@@ -247,7 +254,7 @@ class _Process:
         def call(turn: int) -> Any:
             return variant.bare(*self.inputs.arguments(turn))
 
-        self.prepared[variant.id] = self.bench.prepare(call, sets)
+        self.prepared[variant.id] = self.bench.prepare(call, sets, variant.brief)
 
     def _settle(self, variant: Variant) -> None:
         self.settled[variant.id] = timing.settle(self.prepared[variant.id].warm, self.plan.settle_seconds)
@@ -274,6 +281,12 @@ class _Process:
         self.report.at("naive", "chains of forwards")
         one = [median(values[name].get("gpu_time") or values[name]["wall_time"]) for name in chains.CHAINED]
         return chains.measure(self.bench, self.variants, self.inputs.arguments(0), sum(one) / len(one), self.plan.chain_seconds, self._late)
+
+
+    def _mask_step(self) -> dict[str, Any]:
+        """The last thing of a process: whatever becomes of it, all else has been measured."""
+        self.report.at("naive_inplace", "the mask step alone")
+        return mask_step.measure(self.bench, self.plan.device, self.plan.workload, self._late)
 
 
 def _status(variant: Variant, heard: Any) -> str:

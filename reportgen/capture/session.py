@@ -16,7 +16,7 @@ from ..errors import CaptureFailed, DeviceUnavailable
 from ..numbers.statistics import PROCESSES
 from ..run.workload import ARTICLE, Workload, altered
 from ..saying.progress import Progress, Silent
-from . import assemble, cause_words, causes, chains, evidence, limits, neighbours, operands, patience, probes, processes, refusal, rounds, trying
+from . import assemble, cause_words, causes, chains, evidence, limits, mask_step, neighbours, operands, patience, probes, processes, refusal, rounds, trying
 from .causes import Notice
 from .evidence_stage import COMPILE_PATIENCE, EvidenceStage
 from .faults import ChildFailed
@@ -79,6 +79,7 @@ class _Capture:
         began, started = time.perf_counter(), datetime.now(timezone.utc)
         self.progress.plan("survey", 1, 4.0)
         survey = self._survey()
+        self.workload: Workload = survey["workload"]
         self.watch = neighbours.Watch(survey["identity"])
         self.watch.look("begin")
         self._announce(survey["device"], survey["workload"])
@@ -113,8 +114,10 @@ class _Capture:
         """Probes by name; `traces_missing` says why a variant that ran has no trace."""
         lost = {name: answer["reason"] for (task, name), answer in self.answers.items() if task == "trace" and answer["status"] != "ok"}
         asked = self.answers.get(("probes", None), {})
-        found = asked.get("value") or {name: {"reason": asked.get("reason") or "the probe was not run"} for name in probes.PROBES}
-        return {**found, "saving_accumulates": assemble.chains(self.timed), **({"traces_missing": lost} if lost else {})}
+        found = dict(asked.get("value") or {}) or {name: {"reason": asked.get("reason") or "the probe was not run"} for name in probes.PROBES}
+        launches = found.pop("mask_kernels", {})
+        masked = mask_step.assembled([process.get("mask_step") for process in self.timed.processes], {} if "reason" in launches else launches, self.workload)
+        return {**found, "saving_accumulates": assemble.chains(self.timed), "mask_step": masked, **({"traces_missing": lost} if lost else {})}
 
     def _entries(self, device: str, compiled: assemble.Timed) -> dict[str, dict[str, Any]]:
         skipped = self._skipped(device)
@@ -169,7 +172,7 @@ class _Capture:
         names = tuple(variant.id for variant in self.variants if variant.id not in skipped and not variant.slow_start)
         settle = 0.05 if quick else GPU_SETTLE if gpu else CPU_SETTLE
         return rounds.Plan(device, survey["workload"], names, process=0, rounds=1 if quick else ROUNDS, settle_seconds=settle,
-                           most_threads=None if gpu else max(1, limits.available_processors() - 1), chains=not quick)
+                           most_threads=None if gpu else max(1, limits.available_processors() - 1), chains=not quick, mask_step=not quick)
 
     def _skipped(self, device: str) -> dict[str, str]:
         """Variants that are not tried, with the reason."""
@@ -185,14 +188,16 @@ class _Capture:
         return skipped
 
     def _tasks(self, device: str, plan: rounds.Plan, training: bool) -> list[evidence.Task]:
-        """What is left to do, in an order that starts the profiler after everything that is timed."""
+        """What is left to do, in an order that starts the profiler after everything that is timed. Extras are not trained."""
+        extras = {variant.id for variant in self.variants if variant.brief}
         slow = [variant.id for variant in self.variants if variant.slow_start and variant.id not in self._skipped(device)]
-        named = [name for name in plan.variants if name not in self.timed.failures]
+        alive = [name for name in plan.variants if name not in self.timed.failures]
+        named = [name for name in alive if name not in extras]
         tasks: list[evidence.Task] = [("ceilings", None)]
         if training:
             tasks += [("training", name) for name in named]
-        tasks += [(task, name) for name in named for task in ("numerics", "masked_row", "memory")]
-        tasks += [("profiler", None), *(("trace", name) for name in named)]
+        tasks += [(task, name) for name in alive for task in ("numerics", "masked_row", "memory")]
+        tasks += [("profiler", None), *(("trace", name) for name in alive)]
         if device != "cpu" and training:
             tasks += [("training_kernels", name) for name in named]
         tasks += [("probes", None)]
@@ -206,7 +211,7 @@ class _Capture:
         device = survey["device"]
         tasks = self._tasks(device, plan, extent.training)
         slow = tuple(dict.fromkeys(name for task, name in tasks if task == "compiled" and name))
-        arguments = (device, survey["workload"], replace(plan, variants=slow, process=self.request.processes, chains=False), extent.trace)
+        arguments = (device, survey["workload"], replace(plan, variants=slow, process=self.request.processes, chains=False, mask_step=False), extent.trace)
         stage = EvidenceStage(self.journal, device, arguments, patience.FORCED_SILENCE if self.request.force and not operands.is_gpu(device) else COMPILE_PATIENCE)
         with self.journal.stage("evidence", "traces, accuracy, memory, ceilings"):
             self.answers = stage.run(tasks)

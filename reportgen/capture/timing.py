@@ -131,11 +131,14 @@ class CpuBench:
         torch.mm(a, a)
         return ["threads", "blas"]
 
-    def prepare(self, call: Call, sets: int | None) -> Prepared:
+    def prepare(self, call: Call, sets: int | None, brief: bool = False) -> Prepared:
+        """brief: wall time alone."""
         began = time.perf_counter()
         call(0)
         count = max(1, min(50, ceil(self.block_seconds / (time.perf_counter() - began))))
         block = timed_loop(call, count)
+        if brief:
+            return Prepared({"wall_time": block}, warm=block, forwards={"wall_time": count})
         return Prepared({"wall_time": block, "host_time": timed_loop(call, count)}, warm=block,
                         forwards={"wall_time": count, "host_time": count})
 

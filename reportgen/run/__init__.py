@@ -22,14 +22,14 @@ from .model import (
     VariantRun,
     slot_name,
 )
-from .probes import Autograd, Chains, DefaultBackend, MinimalRefusal, OccupancyProbe, ProbeLaunch, Probes
+from .probes import Autograd, Chains, DefaultBackend, MaskOp, MaskStep, MinimalRefusal, OccupancyProbe, ProbeLaunch, Probes
 from .read import discover, from_json, load
 from .write import save, write_trace
 
 __all__ = [
     "CHOICES", "DEFAULT", "Compared", "Correctness", "Cured", "OwnShape", "Pick", "ProbeRun", "Tried",
     "PARTS", "QUANTITIES", "RUN_FILE", "SCHEMA_VERSION", "STATUSES", "Autograd", "Ceilings", "Chains", "ClockSample", "Clocks", "Counters", "DefaultBackend",
-    "DeviceRecord", "Host", "KernelCounters", "Look", "LostPart", "MaskedRow", "MinimalRefusal", "Noticed", "OccupancyProbe", "ProbeLaunch", "Probes",
+    "DeviceRecord", "Host", "KernelCounters", "Look", "LostPart", "MaskOp", "MaskStep", "MaskedRow", "MinimalRefusal", "Noticed", "OccupancyProbe", "ProbeLaunch", "Probes",
     "Protocol", "Run", "Shortened",
     "Status", "Training", "VariantRun", "discover", "from_json", "load", "recorded", "save", "slot_name", "write_trace",
 ]  # fmt: skip

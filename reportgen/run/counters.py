@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from .ranges import Amount, Triple
+from .ranges import Amount, Few, Triple
 
 
 @dataclass(frozen=True)
@@ -22,9 +22,13 @@ class KernelCounters:
 class Counters:
     """metrics: those of which some kernel has a value; missing: those that were asked for in vain
     variants: variant → its kernels; one that did not run, or that the tool saw no kernel of, is absent
+    mask_step: op of the probe of that name → its kernels; empty where they were not counted
+    passes: how often the tool ran a kernel at most to count all; `None` where it does not say
     """
 
     tool: str | None = None
     metrics: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     variants: Mapping[str, tuple[KernelCounters, ...]] = field(default_factory=dict)
+    mask_step: Mapping[str, tuple[KernelCounters, ...]] = field(default_factory=dict)
+    passes: Few | None = None

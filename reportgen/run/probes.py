@@ -89,6 +89,40 @@ class Chains:
 
 
 @dataclass(frozen=True)
+class MaskOp:
+    """One elementwise op on the score matrix, timed alone.
+
+    requested_bytes: every element of its operands read once, every one that it writes written once
+    gpu_time: seconds, one value per process
+    kernel: the name of the kernel that it launches, as the profiler saw it; grid, block, registers: of that launch
+    """
+
+    requested_bytes: Count | None = None
+    gpu_time: Times | None = None
+    kernel: str | None = None
+    grid: Triple | None = None
+    block: Triple | None = None
+    registers: Few | None = None
+
+
+@dataclass(frozen=True)
+class MaskStep:
+    """What the mask step costs with a mask that is broadcast, and with one of full size (`capture.mask_step`).
+
+    ops: name (`broadcast`, `full`, `mul`) → what was found; note: what a reader must know of how the times were taken
+    """
+
+    ops: Mapping[str, MaskOp] = field(default_factory=dict)
+    timer: str | None = None
+    note: str | None = None
+    reason: str | None = None
+
+    @property
+    def timed(self) -> bool:
+        return all(name in self.ops and self.ops[name].gpu_time is not None for name in ("broadcast", "full", "mul"))
+
+
+@dataclass(frozen=True)
 class Probes:
     """What each probe found; `None` where the run does not have it.
 
@@ -99,4 +133,5 @@ class Probes:
     autograd: Autograd | None = None
     occupancy_probe: OccupancyProbe | None = None
     saving_accumulates: Chains | None = None
+    mask_step: MaskStep | None = None
     traces_missing: Mapping[str, str] = field(default_factory=dict)

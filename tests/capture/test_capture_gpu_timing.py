@@ -74,6 +74,37 @@ def test_cold_forwards_rotate_their_inputs_and_hot_ones_do_not(monkeypatch):
     assert turns == [0] * 20 + list(range(20))
 
 
+def test_of_an_extra_its_gpu_time_alone_is_taken(monkeypatch):
+    """0.9 ms on the GPU: 20 forwards a graph, as for the others. Where no graph can be captured and events do as well, it is GPU time still."""
+    for refuses, timer, forwards in ((False, "cuda-graph", 20), (True, "queued-events", 20)):
+        torch = FakeCuda(host=50e-6, gpu=0.9e-3, refuses=refuses)
+        monkeypatch.setitem(sys.modules, "torch", torch)
+        monkeypatch.setattr(timing.time, "perf_counter", torch.perf_counter)
+        ready = gpu_bench.GpuBench("cuda").prepare(torch.forward, 4, brief=True)
+        assert {name: block() for name, block in ready.blocks.items()} == pytest.approx({"gpu_time": 0.9e-3})
+        assert (ready.timer, ready.forwards) == (timer, {"gpu_time": forwards})
+
+
+def test_an_extra_whose_gpu_time_cannot_be_taken_has_its_wall_time(monkeypatch):
+    """It waits for the GPU, so no queue can be filled, and refuses to be captured."""
+    torch = FakeCuda(host=50e-6, gpu=0.9e-3, refuses=True, waits=True)
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    monkeypatch.setattr(timing.time, "perf_counter", torch.perf_counter)
+    ready = gpu_bench.GpuBench("cuda").prepare(torch.forward, 4, brief=True)
+    assert "gpu_time" not in ready.blocks and "wall_time" in ready.blocks and ready.timer is None
+
+
+def test_something_small_is_timed_by_a_graph_of_many(monkeypatch):
+    """0.1 ms on the GPU: 6 ms of work are 60 calls. A device whose graphs are not to be tried says so."""
+    torch = FakeCuda(host=5e-6, gpu=0.1e-3)
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    monkeypatch.setattr(timing.time, "perf_counter", torch.perf_counter)
+    block = gpu_bench.GpuBench("cuda").repeated(torch.forward, timing.HandedOver())
+    assert block() == pytest.approx(0.1e-3) and torch.captured == [60]
+    with pytest.raises(RuntimeError, match="no CUDA graph: it broke"):
+        gpu_bench.GpuBench("cuda", "it broke").repeated(torch.forward, timing.HandedOver())
+
+
 def test_without_a_known_cache_there_is_no_cold_time(monkeypatch):
     _, ready = prepared(monkeypatch, FakeCuda(host=50e-6, gpu=0.9e-3), sets=None)
     assert set(ready.blocks) == {"gpu_time", "wall_time", "host_time"}

@@ -22,6 +22,7 @@ ADDED = {
     "of_ones_own": NAIVE.replace('TITLE = "Naive"', 'TITLE = "Of one\'s own"'),
     "broken": NAIVE.replace(RETURN, 'raise ValueError("this one is broken\\nsecond line")'),
     "wrong": NAIVE.replace(RETURN, "return torch.matmul(weights, v) * 1.05"),
+    "an_extra": NAIVE.replace("BACKEND = None", "BACKEND = None\nBRIEF = True"),
     "crashing": NAIVE.replace(RETURN, "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)"),
 }
 SCRIPT = """
@@ -56,7 +57,7 @@ def tree(tmp_path_factory, capture_python) -> Path:
 
 @pytest.fixture(scope="module")
 def recorded(tree, capture_python) -> run.Run:
-    asked = "naive,sdpa_efficient,of_ones_own,broken,wrong,crashing"
+    asked = "naive,sdpa_efficient,of_ones_own,broken,wrong,an_extra,crashing"
     done = subprocess.run([capture_python, "capture.py", asked, "2"], cwd=tree, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     return run.load(tree / done.stdout.strip())
@@ -64,7 +65,7 @@ def recorded(tree, capture_python) -> run.Run:
 
 def test_a_variant_of_ones_own_appears_after_the_six(recorded):
     """Measured and traced like the others, with its source and title, and in no verdict."""
-    assert list(recorded.variants)[6:] == ["naive_compiled", "of_ones_own", "broken", "wrong", "crashing"]
+    assert list(recorded.variants)[6:] == ["naive_compiled", "of_ones_own", "broken", "wrong", "an_extra", "crashing"]
     own = recorded.variants["of_ones_own"]
     assert (own.title, own.status, own.named) == ("Of one's own", "ok", False)
     assert own.source == ADDED["of_ones_own"]
@@ -77,6 +78,14 @@ def test_each_fresh_process_gives_one_sample(recorded):
     assert {quantity: len(found.samples) for quantity, found in samples.items()} == {
         "wall_time": 2, "host_time": 2, "first_call": 2, "first_call_new_shape": 2}  # fmt: skip
     assert all(0 < value < 10 for found in samples.values() for value in found.samples)
+
+
+def test_of_an_extra_the_deciding_time_its_error_and_a_trace_are_taken(recorded):
+    extra = recorded.variants["an_extra"]
+    assert {quantity: len(found.samples) for quantity, found in extra.samples.items()} == {"wall_time": 2}
+    assert (extra.status, extra.training, extra.own_mask) == ("ok", None, None)
+    assert extra.relative_error == recorded.variants["of_ones_own"].relative_error and extra.trace_path.is_file()
+    assert recorded.protocol.first_call_order is not None and all("an_extra" not in order for order in recorded.protocol.first_call_order)
 
 
 def test_a_variant_that_raises_costs_itself_only(recorded):

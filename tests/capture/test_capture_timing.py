@@ -93,10 +93,10 @@ def test_host_time_is_taken_in_many_short_blocks_with_the_variants_in_turn():
     taken: list[str] = []
     process = object.__new__(rounds._Process)
     names = ("a", "b")
-    process.variants = {name: SimpleNamespace(id=name, pinned=nullcontext) for name in names}
+    process.variants = {name: SimpleNamespace(id=name, pinned=nullcontext, brief=name == "extra") for name in (*names, "extra")}
     process.failures, process.phases, process.lap, process.began = {}, {}, 0.0, rounds.time.perf_counter()
     process.report = SimpleNamespace(at=lambda *_: None)
-    process.plan = rounds.Plan("cpu", SimpleNamespace(), names, process=0, rounds=3, settle_seconds=0.0)
+    process.plan = rounds.Plan("cpu", SimpleNamespace(), (*names, "extra"), process=0, rounds=3, settle_seconds=0.0)
     process.sampler = SimpleNamespace(available=False)
 
     def block(name: str, quantity: str):
@@ -106,7 +106,9 @@ def test_host_time_is_taken_in_many_short_blocks_with_the_variants_in_turn():
         return call
 
     process.prepared = {name: SimpleNamespace(blocks={q: block(name, q) for q in ("wall_time", "host_time")}) for name in names}
+    process.prepared["extra"] = SimpleNamespace(blocks={"wall_time": block("extra", "wall_time")})
     values = process._rounds()
     host = [entry for entry in taken if entry.endswith("host_time")]
     assert len(values["a"]["host_time"]) == len(values["b"]["host_time"]) == 12
+    assert set(values["extra"]) == {"wall_time"}, "of an extra no more than its deciding time is taken"
     assert all({host[i][0], host[i + 1][0]} == {"a", "b"} for i in range(0, 24, 2))

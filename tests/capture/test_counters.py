@@ -150,7 +150,8 @@ class TestTool:
         found, reason = measure()
         assert reason is None
         assert found["tool"] == "Nsight Compute 2025.3.1.0"
-        assert set(found) == {"tool", "metrics", "missing", "variants"}
+        assert set(found) == {"tool", "metrics", "missing", "variants", "mask_step", "passes"}
+        assert (found["mask_step"], found["passes"]) == ({}, None)
         assert len(found["variants"]["sdpa_math"]) == 20
 
     def test_clocks_and_caches_are_left_alone(self, tmp_path: Path) -> None:
@@ -217,7 +218,25 @@ class TestTool:
                  f"log.write_text(pathlib.Path({str(H200)!r}).read_text())")
         found, reason = measure()
         assert reason is None
-        assert found["missing"] == [BF16]
+        assert BF16 in found["missing"] and READ in found["metrics"]
+
+    @pytest.mark.parametrize(("refused", "asked"), [("pipe_xu", (True, False)), ("ops_path_tensor", (False, True)), ("pipe_xu|ops_path_tensor", (False, False))])
+    def test_a_refused_pipe_costs_no_count_of_mathematics_and_the_other_way_round(self, stand_in, tmp_path: Path, refused: str, asked: tuple[bool, bool]) -> None:
+        stand_in("import re", f"if re.search({refused!r}, ' '.join(arguments)): print('==ERROR== Failed to find metric'); sys.exit(1)",
+                 f"pathlib.Path({str(tmp_path / 'seen')!r}).write_text(' '.join(arguments)); log.write_text(pathlib.Path({str(H200)!r}).read_text())")
+        assert measure()[1] is None
+        seen = (tmp_path / "seen").read_text()
+        assert (BF16 in seen, "sm__inst_executed.sum" in seen) == asked
+
+    def test_the_ops_of_the_mask_step_stand_beside_the_variants(self, stand_in) -> None:
+        """Flash's range is renamed here: it is one kernel of 95.456 µs. The tool says that it took two replays for some kernel."""
+        text = H200.read_text().replace("attn_sdpa_flash", "attn_mask_step_full")
+        stand_in(f"log.write_text({text!r}); print('==PROF== Profiling \"mul\" - 3: 0%....50%....100% - 2 passes'); print('==PROF== Profiling \"a\": 100% - 1 pass')")
+        found, reason = measure()
+        assert reason is None and found["passes"] == 2
+        assert list(found["variants"]) == [name for name in SIX if name != "sdpa_flash"]
+        (kernel,) = found["mask_step"].pop("full")
+        assert kernel["metrics"][DURATION] == pytest.approx(95.456e-6) and found["mask_step"] == {}
 
     @pytest.mark.parametrize("first", ["print('==ERROR== Profiling is not supported on device 0'); sys.exit(1)", "os.kill(os.getpid(), 11)"])
     def test_where_the_first_tool_does_not_know_the_gpu_or_breaks_the_next_one_is_tried(self, stand_in, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: str) -> None:
