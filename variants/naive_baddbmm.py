@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-TITLE = "Naive, baddbmm"
+TITLE = "Naive with baddbmm"
 CHANGED = "Scale and mask became arguments of the first matmul: `torch.baddbmm(bias, q, kᵀ, alpha=scale)`, with 0 or −∞ in the bias."
 BACKEND = None
 BRIEF = True

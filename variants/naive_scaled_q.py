@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-TITLE = "Naive, scaled q"
+TITLE = "Naive with scaled q"
 CHANGED = "As naive in place, but the scale is applied to the queries, D numbers a row, and not to the scores, S numbers a row."
 BACKEND = None
 BRIEF = True
