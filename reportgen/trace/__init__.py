@@ -73,16 +73,17 @@ def _forward(index: int, span: Event, lanes: Lanes, activities: Mapping[int, lis
     # Ops of the calling thread, and of any other thread that launched work for this forward.
     threads = {span.thread: None, **{e.thread: None for e in launched}}
     nested = {thread: list(_nest(_within(lanes.ops.get(thread, ()), span, lanes.tolerance), lanes.tolerance)) for thread in threads}
+    paths = {thread: _paths([e for e in launched if e.thread == thread], pairs, lanes.tolerance) for thread, pairs in nested.items()}
     launches, unrecorded, found = [], [], []
     for event in launched:
-        launch = Launch(event.name, correlation(event), _seconds(event.start, span), (event.end - event.start) * 1e-6)
+        launch = Launch(event.name, correlation(event), _seconds(event.start, span), event.duration * 1e-6)
         records = activities.get(launch.correlation, ()) if launch.correlation else ()
         launches.append(launch)
         unrecorded += [] if records else [launch]
-        path = _path_of(event, nested[event.thread], lanes.tolerance)
+        path = paths[event.thread][id(event)]
         found += [_activity(e, launch, path, span) for e in records]
     ops = sorted((op for pairs in nested.values() for op, _ in _ops(pairs, span)), key=lambda op: (op.start, len(op.path)))
-    return Forward(index, (span.end - span.start) * 1e-6, tuple(ops), tuple(launches), tuple(found), tuple(unrecorded))
+    return Forward(index, span.duration * 1e-6, tuple(ops), tuple(launches), tuple(found), tuple(unrecorded))
 
 
 def _seconds(moment: float, span: Event) -> float:
@@ -111,22 +112,27 @@ def _ops(nested: list[tuple[Event, tuple[Event, ...]]], span: Event) -> Iterator
     inside: Counter[int] = Counter()
     for event, parents in nested:
         if parents:
-            inside[id(parents[-1])] += event.end - event.start  # type: ignore[assignment]
+            inside[id(parents[-1])] += event.duration  # type: ignore[assignment]
     for event, parents in nested:
-        duration = event.end - event.start
-        yield Op(event.name, (*(p.name for p in parents), event.name), _seconds(event.start, span), duration * 1e-6,
-                 max(0.0, duration - inside[id(event)]) * 1e-6), event
+        yield Op(event.name, (*(p.name for p in parents), event.name), _seconds(event.start, span), event.duration * 1e-6,
+                 max(0.0, event.duration - inside[id(event)]) * 1e-6), event
 
 
-def _path_of(launch: Event, nested: list[tuple[Event, tuple[Event, ...]]], tolerance: float) -> tuple[str, ...]:
-    """Names of the ops around a launch. External ids are not asked: in some traces they name unrelated ops."""
-    best: tuple[str, ...] = ()
-    for event, parents in nested:
-        if event.start > launch.start + tolerance:
-            break
-        if event.end + tolerance >= launch.end and len(parents) >= len(best):
-            best = (*(p.name for p in parents), event.name)
-    return best
+def _paths(launched: list[Event], nested: list[tuple[Event, tuple[Event, ...]]], tolerance: float) -> dict[int, tuple[str, ...]]:
+    """By `id` of each launch of a thread, in time order: the names of the ops around it, in one sweep along both.
+
+    External ids are not asked: in some traces they name unrelated ops.
+    """
+    paths: dict[int, tuple[str, ...]] = {}
+    around: tuple[Event, ...] = ()
+    place = 0
+    for launch in launched:
+        while place < len(nested) and nested[place][0].start <= launch.start + tolerance:
+            event, parents = nested[place]
+            around = (*parents, event)
+            place += 1
+        paths[id(launch)] = tuple(op.name for op in around if op.end + tolerance >= launch.end)
+    return paths
 
 
 def _activity(event: Event, launch: Launch, path: tuple[str, ...], span: Event) -> Activity:
@@ -137,7 +143,7 @@ def _activity(event: Event, launch: Launch, path: tuple[str, ...], span: Event) 
         stream = int(digits.group()) if digits else 0
     occupancy = next((number(args[key]) for key in OCCUPANCY_KEYS if key in args), None)
     return Activity(
-        kind=KINDS[event.category], name=event.name, start=_seconds(event.start, span), duration=(event.end - event.start) * 1e-6,
+        kind=KINDS[event.category], name=event.name, start=_seconds(event.start, span), duration=event.duration * 1e-6,
         stream=stream, launch=launch, op_path=path, grid=_triple(args.get("grid")), block=_triple(args.get("block")),
         registers=amount(args.get("registers per thread")), shared_memory=amount(args.get("shared memory")),
         bytes=amount(args.get("bytes")), profiler_occupancy=occupancy)

@@ -26,14 +26,21 @@ OCCUPANCY_KEYS = ("est. achieved occupancy %", "theoretical occupancy %")
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A complete event (`ph` X) that some lane keeps; `start` and `end` in microseconds, as written."""
+    """A complete event (`ph` X) that some lane keeps; `start` and `duration` in microseconds, as written.
+
+    `end` is their sum, for nesting alone: at time stamps since 1970 a double holds a quarter of a microsecond.
+    """
 
     category: str
     name: str
     thread: tuple[object, object]
     start: float
-    end: float
+    duration: float
     args: Mapping[str, Any]
+
+    @property
+    def end(self) -> float:
+        return self.start + self.duration
 
 
 @dataclass(frozen=True)
@@ -74,7 +81,7 @@ def sort_into_lanes(raw_events: list[Any], file: str) -> Lanes:
     used = {correlation(event) for event in activities}
     launches = [e for e in launches if correlation(e) in used or queues_work(e.name)]
     for lane in (forwards, launches, activities, *ops.values()):
-        lane.sort(key=lambda e: (e.start, -e.end))
+        lane.sort(key=lambda e: (e.start, -e.duration))
     latest = max((abs(event.end) for event in forwards), default=0.0)
     # Epoch microseconds as doubles step by 0.25: children may stick out of their parents by a hair.
     return Lanes(forwards, ops, launches, activities, incomplete, tolerance=0.001 + 2 * math.ulp(latest))
@@ -120,7 +127,7 @@ def _event(category: str, raw: Mapping[str, Any], thread: tuple[object, object],
     if duration < 0 or (category in KINDS and start == 0 and duration == 0):
         return None
     args = raw.get("args")
-    return Event(category, signs.name(raw["name"]), thread, start, start + duration, args if isinstance(args, Mapping) else {})
+    return Event(category, signs.name(raw["name"]), thread, start, duration, args if isinstance(args, Mapping) else {})
 
 
 def number(value: object) -> float | None:
