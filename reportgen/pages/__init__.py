@@ -11,13 +11,13 @@ from ..analysis import RunFacts
 from ..questions.model import Finding
 from ..readings import READINGS
 from ..run import Run
-from . import claims, compare, device, finding, front, names, navigation, reading, site, tree, variant
+from . import claims, compare, device, finding, front, names, navigation, reading, scripts, site, tree, variant
 
 ASSETS = "assets"
 
 
 def render_facts(all_facts: Sequence[RunFacts], featured: str, findings: Sequence[Finding] | None = None) -> dict[str, str | bytes]:
-    """Every generated file: path below the docs root → Markdown or SVG.
+    """Every generated file: path below the docs root → Markdown, SVG or Python.
 
     Args:
         featured: slot of the run that shared pages show in full.
@@ -49,6 +49,7 @@ def render_facts(all_facts: Sequence[RunFacts], featured: str, findings: Sequenc
         found[f"runs/{facts.slot}/findings.md"] = finding.of_run(all_pages, facts)
         found[reading.run_path(facts)] = reading.of_run(all_pages, facts)
         found[f"runs/{facts.slot}/variants.md"] = variant.of_run(all_pages, facts)
+    found |= scripts.render(all_pages)
     found[tree.NAVIGATION] = navigation.render(all_pages)
     return site.by_path(found)
 

@@ -17,6 +17,7 @@ from . import charts, marks
 
 MARKER = "<!-- Generated from the recorded runs by `make render`: edit the templates or record a run, never this file. -->"
 SVG_MARKER = "<!-- Generated from the recorded runs by `make render`. -->"
+PYTHON_MARKER = "Generated from the recorded runs by `make render`."
 
 
 @dataclass

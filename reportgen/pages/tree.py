@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..run import RUN_FILE, Run, names, swap
 from ..run.noise import NOISE_FILE
-from .site import MARKER, SVG_MARKER
+from .site import MARKER, PYTHON_MARKER, SVG_MARKER
 
 NAVIGATION = "nav.yml"
 """`mkdocs.yml` inherits it."""
@@ -38,7 +38,7 @@ def write(files: Mapping[str, str | bytes], out: Path) -> None:
 
 def stale(files: Mapping[str, str | bytes], docs: Path) -> list[str]:
     """Generated files below `docs` (they carry the marker) that are not among `files`."""
-    found = [*docs.rglob("*.md"), *docs.rglob("*.svg")]
+    found = [*docs.rglob("*.md"), *docs.rglob("*.svg"), *docs.rglob("*.py")]
     names = (file.relative_to(docs).as_posix() for file in found if _generated(file))
     return sorted(name for name in names if name not in files)
 
@@ -46,7 +46,7 @@ def stale(files: Mapping[str, str | bytes], docs: Path) -> list[str]:
 def _generated(file: Path) -> bool:
     with file.open("rb") as handle:
         head = handle.read(600)
-    return (MARKER if file.suffix == ".md" else SVG_MARKER).encode() in head
+    return {".md": MARKER, ".py": PYTHON_MARKER}.get(file.suffix, SVG_MARKER).encode() in head
 
 
 def _prune(folder: Path, top: Path) -> None:

@@ -1,0 +1,137 @@
+"""The script beside a bar of the featured run: torch alone, a screen long, the same forward at the run's shape, timed as the bar was.
+
+The text is this checkout's own, never the run's: a script is made only where the run recorded the same forward as the checkout has.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Iterator
+
+import variants
+from variants import Variant
+from variants.backends import BACKENDS
+
+from ..analysis import RunFacts, VariantFacts
+from .site import PYTHON_MARKER, Site
+
+LONGEST = 25
+"""Lines; a forward that needs more gets no script."""
+FORWARDS = 20
+"""Calls in a replay, where the run did not note how many it took."""
+GPU_ONLY = ("efficient", "cudnn")
+"""Backends that torch has no CPU kernel for."""
+_KNOWN = {"torch", "F", *dir(builtins)}
+
+
+def path(name: str) -> str:
+    """Where the script of a variant lies, below the docs root."""
+    return f"scripts/{name}.py"
+
+
+def has(facts: RunFacts, name: str) -> bool:
+    """Whether the run's bar of that variant has a script."""
+    return text(facts, name) is not None
+
+
+def render(site: Site) -> dict[str, str]:
+    """The scripts of the featured run, by path: shared pages show its bars."""
+    found = {name: text(site.featured, name) for name in site.featured.variants}
+    return {path(name): script for name, script in found.items() if script is not None}
+
+
+def text(facts: RunFacts, name: str) -> str | None:
+    """The script, or `None`: the variant has no bar, is not what the checkout has, or cannot be told in so few lines."""
+    ours = {variant.id: variant for variant in variants.load()}
+    variant, recorded = ours.get(name), facts.variants.get(name)
+    if variant is None or recorded is None or not recorded.ok or recorded.gpu_time is None or not _same(variant, recorded):
+        return None
+    compiled = _compiles_naive(variant)
+    forward = _forward(ours["naive"] if compiled else variant)
+    if forward is None or (compiled and not _same(ours["naive"], facts.variants.get("naive"))):
+        return None
+    calls = (facts.protocol.forwards_per_graph or {}).get(name, FORWARDS)
+    lines = list(_lines(facts, variant, forward, calls, compiled))
+    return "\n".join(lines) + "\n" if len(lines) <= LONGEST else None
+
+
+def _lines(facts: RunFacts, variant: Variant, forward: ast.FunctionDef, calls: int, compiled: bool) -> Iterator[str]:
+    load, backend = facts.workload, BACKENDS[variant.backend] if variant.backend else None
+    imports = [ast.unparse(node) for node in forward.body if isinstance(node, (ast.Import, ast.ImportFrom))]
+    yield f'"""{variant.title}: GPU time of one forward, the median of CUDA graph replays; without a GPU wall time on the CPU. {PYTHON_MARKER}"""'
+    yield "import statistics, time, torch"
+    yield from (line for line in imports if line != "import torch")
+    if backend:
+        yield "from torch.nn.attention import SDPBackend, sdpa_kernel"
+    yield "gpu = torch.cuda.is_available()"
+    if variant.backend in GPU_ONLY and backend:
+        yield f'if not gpu: raise SystemExit("the {backend.title} backend needs a GPU, and torch sees none here")'
+    yield f'shape, kind = ({load.batch}, {load.heads}, {load.sequence}, {load.head_dim}), dict(dtype=torch.{load.dtype}, device="cuda" if gpu else "cpu")'
+    yield "q, k, v = (torch.randn(shape, **kind) for _ in range(3))"
+    triangle = ".triu_(1)" if load.causal else ".zero_()"
+    yield f'mask = torch.ones({load.sequence}, {load.sequence}, dtype=torch.bool, device=q.device){triangle}  # True: may not be seen'
+    yield f"calls, times, wait = {calls} if gpu else 1, [], torch.cuda.synchronize if gpu else lambda: None"
+    if compiled:
+        yield "@torch.compile(dynamic=False)"
+    yield "def forward(q, k, v, mask):"
+    yield from (f"    {line}" for line in _body(forward))
+    yield "def run():"
+    yield "    for _ in range(calls): forward(q, k, v, mask)"
+    yield f"with torch.no_grad(){f', sdpa_kernel({backend.pin})' if backend else ''}:"
+    yield "    run(); wait()"
+    yield "    if gpu:"
+    yield "        with torch.cuda.graph(graph := torch.cuda.CUDAGraph()): run()"
+    yield "    for _ in range(30):"
+    yield "        began = time.perf_counter()"
+    yield "        (graph.replay if gpu else run)(); wait()"
+    yield "        times.append((time.perf_counter() - began) / calls)"
+    yield f'print(f"{variant.title}: {{statistics.median(times[5:]) * 1e6:.1f}} µs of {{\'GPU time\' if gpu else \'wall time on the CPU\'}} per forward")'
+
+
+def _forward(variant: Variant) -> ast.FunctionDef | None:
+    """The variant's forward, where it needs nothing but its arguments and torch."""
+    found = _function(variant.source)
+    if found is None or [argument.arg for argument in found.args.args] != ["q", "k", "v", "mask"]:
+        return None
+    names = [node for node in ast.walk(found) if isinstance(node, ast.Name)]
+    own = {node.id for node in names if isinstance(node.ctx, ast.Store)} | {"q", "k", "v", "mask"}
+    return found if all(node.id in own | _KNOWN for node in names) else None
+
+
+def _function(source: str) -> ast.FunctionDef | None:
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError):
+        return None
+    return next((node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "forward"), None)
+
+
+def _body(forward: ast.FunctionDef) -> list[str]:
+    """Its statements, without docstring and imports, one line each."""
+    kept = [node for node in forward.body if not isinstance(node, (ast.Import, ast.ImportFrom)) and not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))]
+    return [line for node in kept for line in ast.unparse(node).splitlines()]
+
+
+def _compiles_naive(variant: Variant) -> bool:
+    return "torch.compile(naive, dynamic=False)" in variant.source
+
+
+def _same(variant: Variant, recorded: VariantFacts | None) -> bool:
+    """Whether the run timed what the checkout's file does; comments and docstrings aside."""
+    if recorded is None:
+        return False
+    pair = [_without_words(source) for source in (variant.source, recorded.source)]
+    return pair[0] is not None and pair[0] == pair[1]
+
+
+def _without_words(source: str) -> str | None:
+    """The code of a variant's functions, as a dump; `None` where it is no Python."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError):
+        return None
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    for node in functions:
+        node.body = [one for one in node.body if not (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))] or [ast.Pass()]
+    return "\n".join(ast.dump(node) for node in tree.body if isinstance(node, ast.FunctionDef))
