@@ -1,4 +1,4 @@
-"""What limits a GPU activity: HBM, arithmetic, or neither, by ceilings that the same run measured."""
+"""How near a GPU activity comes to the speed of a plain copy or of a plain matmul, both measured in the same run."""
 
 from __future__ import annotations
 
@@ -13,20 +13,18 @@ from .patterns.roles import MULTIPLIES
 from .traffic import CacheDoubt, activity_dram_bytes, forward_traffic
 
 ENOUGH = 0.60
-"""An activity is bound by what it drives at 60 % or more of the measured ceiling (the claims' rule)."""
+"""An activity runs near a ceiling from 60 % of it on. A convention: it sorts activities in tables and charts, and no verdict rests on it."""
 AGREEMENT = 0.10
 """Requested bytes stand where counted ones differ from them by no more; else the count decides."""
 CACHES_FULL = 2
 """Below this multiple of the last-level cache the score matrix may stay in it, and HBM traffic says nothing."""
 
-NEAR = 0.05
-"""An activity this close to the line (in shares of the ceiling) is named: a little noise or another model could put it on the other side."""
 WORTH_NAMING = 0.01
 """A role with less of the time is left out of sentences."""
 
 
 class Limit(Enum):
-    """What an activity is bound by; UNKNOWN for want of bytes, FLOP or a ceiling."""
+    """Which ceiling an activity runs near; UNKNOWN for want of bytes, FLOP or a ceiling."""
 
     HBM = "HBM"
     ARITHMETIC = "arithmetic"
@@ -38,7 +36,6 @@ class Limit(Enum):
 class Bound:
     """An activity and its limit. Rates per second; shares relative to the ceiling (1.0 reaches it).
 
-    by_count: its limit by counted bytes alone, whose writes are lower bounds; `None` without counters
     """
 
     activity: ActivityFacts
@@ -47,12 +44,11 @@ class Bound:
     byte_share: float | None = None
     flop_rate: float | None = None
     flop_share: float | None = None
-    by_count: Limit | None = None
 
 
 def bound(activity: ActivityFacts, ceilings: Ceilings) -> Bound:
     """Classifies one activity; `unknown` where its bytes, FLOP or unit are not known well enough."""
-    bytes_moved, counted = moved(activity), activity_dram_bytes(activity) if activity.kind == "kernel" else None
+    bytes_moved = moved(activity)
     if bytes_moved is None or activity.duration <= 0 or not ceilings.copy_bytes_per_s:
         return Bound(activity, Limit.UNKNOWN)
     byte_rate = bytes_moved / activity.duration
@@ -68,8 +64,7 @@ def bound(activity: ActivityFacts, ceilings: Ceilings) -> Bound:
         unsure = (high is not None and high >= ENOUGH) or (low is None and activity.role in MULTIPLIES)
         return Limit.UNKNOWN if unsure else Limit.NEITHER
 
-    return Bound(activity, limit(byte_share), byte_rate, byte_share, flop_rate, low,
-                 None if counted is None else limit(counted / activity.duration / ceilings.copy_bytes_per_s))
+    return Bound(activity, limit(byte_share), byte_rate, byte_share, flop_rate, low)
 
 
 def moved(activity: ActivityFacts) -> float | None:
@@ -119,20 +114,6 @@ def shares(found: Sequence[Bound]) -> dict[Limit, float]:
     return {limit: sum(one.activity.duration for one in found if one.limit is limit) / total if total else 0.0 for limit in Limit}
 
 
-def near_the_line(found: Sequence[Bound]) -> tuple[Bound, ...]:
-    """Activities worth naming whose share of the copy ceiling lies close to the line on either side."""
-    total = sum(one.activity.duration for one in found)
-    return tuple(one for one in found if one.byte_share is not None and abs(one.byte_share - ENOUGH) <= NEAR and one.activity.duration >= WORTH_NAMING * total)
-
-
-def counted_share(found: Sequence[Bound]) -> float | None:
-    """HBM-bound share of the time by counted bytes alone; `None` unless every kernel was counted."""
-    if not found or any(one.by_count is None for one in found if one.activity.kind == "kernel"):
-        return None
-    total = sum(one.activity.duration for one in found)
-    return sum(one.activity.duration for one in found if (one.by_count or one.limit) is Limit.HBM) / total
-
-
 def cached(facts: RunFacts) -> CacheDoubt | None:
     """Why HBM traffic of the score matrix cannot be told on this device, or `None` where it can."""
     cache = facts.device.l2_cache_bytes
@@ -157,10 +138,3 @@ def weighty(activity: ActivityFacts, variant: VariantFacts) -> bool:
     total = sum(a.duration for a in variant.activities)
     alike = [a for a in variant.activities if a.role == activity.role and apart(a) == apart(activity)]
     return sum(a.duration for a in alike) >= WORTH_NAMING * total
-
-
-def largest(found: Sequence[Bound], but: Limit | None = None) -> tuple[Limit, float]:
-    """The limit with the largest share of the time, and that share; `but`: a limit left out."""
-    by_limit = {limit: share for limit, share in shares(found).items() if limit is not but}
-    limit = max(by_limit, key=lambda one: by_limit[one])
-    return limit, by_limit[limit]

@@ -8,7 +8,7 @@ from typing import Literal
 
 from ..hardware.kernel_names import TensorCores
 from .bounds import requested
-from .kernels import matmuls, readable, tensor_cores
+from .kernels import matmuls, readable, tensor_cores, uses_tf32
 from .model import ActivityFacts, RunFacts, VariantFacts
 from .patterns.roles import MULTIPLIES
 from .traffic import activity_traffic, activity_work, forward_traffic
@@ -62,6 +62,25 @@ def products(facts: RunFacts) -> list[Point]:
     """The matmuls of the variants that have other steps beside them."""
     found = (_point(facts, variant, "matmuls", own, sum(a.duration for a in own)) for variant in readable(facts) if (own := matmuls(variant)))
     return [point for point in found if point]
+
+
+def ridge(facts: RunFacts, point: Point) -> float | None:
+    """FLOP per byte from which arithmetic, no longer memory, sets a point's roof; `None` where its unit was not measured in its type."""
+    ceiling = _ceiling(facts, point)
+    return ceiling / facts.ceilings.copy_bytes_per_s if ceiling and facts.ceilings and facts.ceilings.copy_bytes_per_s else None
+
+
+def arithmetic_share(facts: RunFacts, variant: VariantFacts) -> float | None:
+    """Share of a forward's GPU time that its arithmetic alone would take at the matmul ceiling of its unit; `None` where work or ceiling is not known."""
+    point = next((one for one in forwards(facts) if one.variant is variant), None)
+    ceiling = _ceiling(facts, point) if point else None
+    return point.rate / ceiling if point and ceiling else None
+
+
+def _ceiling(facts: RunFacts, point: Point) -> float | None:
+    if facts.ceilings is None or uses_tf32(point.variant):
+        return None
+    return {"yes": facts.ceilings.matmul_flop_per_s, "no": facts.ceilings.fp32_flop_per_s, "unknown": None}[point.tensor_cores]
 
 
 def _point(facts: RunFacts, variant: VariantFacts, part: Literal["forward", "matmuls"], activities: Sequence[ActivityFacts], seconds: float | None) -> Point | None:

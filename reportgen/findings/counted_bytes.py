@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from ..analysis import ActivityFacts, VariantFacts
-from ..analysis.bounds import AGREEMENT, Bound, Limit, apart, asked_for, counted_share, requested, weighty
+from ..analysis.bounds import AGREEMENT, apart, asked_for, requested, weighty
 from ..analysis.traffic import activity_dram_bytes, forward_traffic
-from ..questions.limit_words import by_role, percent
+from ..questions.limit_words import by_role
 from ..questions.model import Because
 from ..saying.units import Bytes, Percent
 
 LIMIT = Percent(100 * AGREEMENT)
-NEAR = 0.001
-"""Shares closer than this read alike."""
 
 COUNTED = (
     Because("inplace_dram", "Counted by the hardware, {inplace_dram} cross DRAM in naive in place, where its steps ask for {inplace_asked}."),
@@ -24,33 +20,19 @@ COUNTED = (
                            "a step may read something more than once, or push lines out that an earlier one had left in the cache."),
     Because("confirmed", "In every step that takes {rules[weighty]} of the time or more, counted and requested bytes agree within {confirmed}."),
 )
-ON_THE_LINE = (
-    Because("inplace_by_count", "By counted bytes alone, whose writes are lower bounds, {inplace_by_count} of naive in place would be HBM-bound instead of {inplace_hbm}."),
-    Because("math_by_count", "By counted bytes alone, whose writes are lower bounds, {math_by_count} of SDPA math would be HBM-bound instead of {math_hbm}."),
-)
-"""Caveats: what the choice between confirmed model and count changes."""
 
 
-def counted_args(inplace: tuple[VariantFacts, tuple[Bound, ...]], math: tuple[VariantFacts, tuple[Bound, ...]]) -> dict[str, object]:
-    """Arguments of `COUNTED` and `ON_THE_LINE`; all of them `None` where nothing was counted."""
+def counted_args(inplace: VariantFacts, math: VariantFacts) -> dict[str, object]:
+    """Arguments of `COUNTED`; all of them `None` where nothing was counted."""
     args: dict[str, object] = {}
     found: list[tuple[str, ActivityFacts]] = []
-    for prefix, (variant, bounds) in (("inplace", inplace), ("math", math)):
+    for prefix, variant in (("inplace", inplace), ("math", math)):
         traffic = forward_traffic(variant)
         asked = asked_for(variant)
         args[f"{prefix}_dram"] = None if traffic is None else Bytes(traffic.total)
         args[f"{prefix}_asked"] = "an unknown number" if asked is None else Bytes(asked)
-        args[f"{prefix}_by_count"] = _by_count(bounds)
         found += [(variant.title, activity) for activity in variant.activities if traffic is not None and weighty(activity, variant)]
     below = [(title, a) for title, a in found if apart(a) and (activity_dram_bytes(a) or 0) < (requested(a) or 0)]
     above = [(title, a) for title, a in found if apart(a) and (title, a) not in below]
     args |= {"apart_below": by_role(below), "apart_above": by_role(above), "confirmed": LIMIT if found and not below and not above else None}
     return args
-
-
-def _by_count(bounds: Sequence[Bound]) -> Percent | None:
-    """The HBM-bound share by counted bytes alone, where it differs from the one that decides."""
-    counted = counted_share(bounds)
-    total = sum(one.activity.duration for one in bounds)
-    deciding = sum(one.activity.duration for one in bounds if one.limit is Limit.HBM) / total if total else 0.0
-    return None if counted is None or abs(counted - deciding) < NEAR else percent(counted)

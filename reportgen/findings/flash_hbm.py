@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from ..analysis import RunFacts
-from ..analysis.bounds import ENOUGH, NEAR, Bound, Limit, bounds, counted_share, largest, near_the_line, requested, shares
 from ..analysis.kernels import implementation, main_kernel
 from ..analysis.masking import takes_no_mask
-from ..analysis.ranking import faster
-from ..analysis.traffic import SPILL, Traffic, forward_traffic, scores_in_memory, why_no_ratio
+from ..analysis.traffic import SPILL, Traffic, forward_traffic, why_no_ratio
 from ..hardware.kernel_names import Implementation
 from ..questions import needs
 from ..questions.kernel_tables import kernel_args
-from ..questions.limit_words import BEYOND_CACHE, WORDS, largest_share, percent
+from ..questions.limit_words import BEYOND_CACHE
 from ..questions.model import Advice, Because, Case, Decision, Finding, Leads, Relies, claim, decide, not_measurable
 from ..questions.right_words import CAUSAL
 from ..questions.shared import OTHER_SHAPE, other_workload, software
 from ..run import DEFAULT
-from ..saying.units import Bytes, Count, Percent, Seconds, listed, verb
-from .counted_bytes import COUNTED, ON_THE_LINE, counted_args
+from ..saying.units import Bytes
+from . import hbm_dominates
 from .flash_hbm_evidence import evidence
 from .pinning import OBEYED
-
-HALF = 0.5
 
 FLASH_CASES: dict[str, Case] = {
     "one-kernel": Case(
@@ -61,150 +57,6 @@ def flash_rule(facts: RunFacts) -> Decision:
     if args["family"] is None:
         return decide("unknown-name", **args)
     return decide("one-kernel" if implementation(kernel) is Implementation.FLASH_2 else "other-implementation", **args)
-
-
-_TIMES = (
-    Because("inplace_passes", "Whatever limits them: passes over the score matrix that are no matmul take {inplace_passes} of naive in place's GPU time and {math_passes} of SDPA math's."),
-    Because("inplace_matmuls", "The matmuls of naive in place take {inplace_matmuls} of its GPU time{inplace_matmuls_bound}."),
-    Because("inplace_longest", "The longest activity of naive in place is its {inplace_longest}."),
-    Because("math_longest", "The longest activity of SDPA math is its {math_longest}."),
-    *COUNTED,
-)
-_CAVEATS = (
-    OTHER_SHAPE,
-    Because("inplace_near", "The line at {line} is a convention, and in naive in place {inplace_near} within {near} points of it: depending on their side, {inplace_between} of its GPU time is HBM-bound."),
-    Because("math_near", "The line at {line} is a convention, and in SDPA math {math_near} within {near} points of it: depending on their side, {math_between} of its GPU time is HBM-bound."),
-    *ON_THE_LINE)
-_SCORES_ADVICE = (Advice("Use a fused backend wherever you can: the time that it saves is time in which the score matrix travels, so it grows "
-                         "with the square of the sequence length.", needs="fused", leads=Leads("fused")),)
-_NEITHER_ADVICE = (Advice("Do not estimate this code from bandwidth alone: the table shows which activities reach no limit, and their bytes do "
-                          "not explain their time.", "A fused backend removes these passes whatever limits them.", needs="no_limit", more_needs="fused", more_leads=Leads("fused")),)
-"""fused: a backend that is right, faster than both and whose scores take no memory."""
-
-HBM_CASES: dict[str, Case] = {
-    "dominates": Case(
-        "holds",
-        "HBM-bound activities take {inplace_hbm} of the GPU time of naive in place and {math_hbm} of SDPA math's.",
-        because=_TIMES, caveats=_CAVEATS, advice=_SCORES_ADVICE),
-    "not-in-inplace": Case(
-        "differs",
-        "HBM does not dominate naive in place: {inplace_hbm} of its GPU time is HBM-bound, less than {half}{inplace_rest}. "
-        "In SDPA math {math_hbm} is HBM-bound.",
-        because=_TIMES, caveats=_CAVEATS, advice=_NEITHER_ADVICE),
-    "not-in-math": Case(
-        "differs",
-        "HBM does not dominate SDPA math: {math_hbm} of its GPU time is HBM-bound, less than {half}{math_rest}. "
-        "In naive in place {inplace_hbm} is HBM-bound.",
-        because=_TIMES, caveats=_CAVEATS, advice=_NEITHER_ADVICE),
-    "in-neither": Case(
-        "differs",
-        "HBM dominates neither of the two. Naive in place: {inplace_hbm} of its GPU time is HBM-bound, less than {half}{inplace_rest}. "
-        "SDPA math: {math_hbm} is HBM-bound, less than {half}{math_rest}.",
-        because=_TIMES, caveats=_CAVEATS, advice=_NEITHER_ADVICE),
-    "on-the-line": Case(
-        "within noise",
-        "Whether HBM dominates cannot be told: {inplace_hbm} of naive in place's GPU time and {math_hbm} of SDPA math's is HBM-bound by the bytes that the "
-        "steps ask for, {inplace_counted} and {math_counted} by those that were counted.",
-        because=_TIMES, caveats=_CAVEATS, advice=_NEITHER_ADVICE),
-    "not-modelled": not_measurable(
-        "{unknown_inplace} of naive in place's GPU time and {unknown_math} of SDPA math's is spent in activities whose bytes or FLOP are not known."),
-}
-
-
-def hbm_rule(facts: RunFacts) -> Decision:
-    ceilings = facts.ceilings
-    if ceilings is None or not (ceilings.copy_bytes_per_s and ceilings.matmul_flop_per_s and ceilings.fp32_flop_per_s):
-        return needs.no_ceilings(facts)
-    inplace, math = (bounds(facts.variants[name], ceilings) for name in ("naive_inplace", "sdpa_math"))
-    args = {**_share_args(facts, "inplace", inplace), **_share_args(facts, "math", math), **_matmuls(inplace),
-            "line": Percent(100 * ENOUGH), "near": Count(round(100 * NEAR)), "half": Percent(100 * HALF),
-            **counted_args((facts.variants["naive_inplace"], inplace), (facts.variants["sdpa_math"], math)),
-            "software": software(facts, "torch", "cublas"), "other_workload": other_workload(facts),
-            "fused": bool(_sparing(facts)), "no_limit": any(one.limit is Limit.NEITHER for one in (*inplace, *math))}
-    parts = (_part(inplace), _part(math))
-    failed = ("fails" in parts[:1], "fails" in parts[1:])
-    if any(failed):
-        return decide({(True, True): "in-neither", (True, False): "not-in-inplace", (False, True): "not-in-math"}[failed], **args)
-    return decide("not-modelled" if "open" in parts else "on-the-line" if "edge" in parts else "dominates", **args)
-
-
-def _sparing(facts: RunFacts) -> tuple[str, ...]:
-    """The fused backends that are faster than naive in place and math and, by peak memory and counters where there are any, keep no scores in memory."""
-    quicker = [name for name in faster(facts, "naive_inplace") if name in faster(facts, "sdpa_math")]
-    return tuple(name for name in quicker if not scores_in_memory(facts, facts.variants[name]))
-
-
-def _part(found: tuple[Bound, ...]) -> str:
-    """Whether HBM-bound time is at least half.
-
-    `open` where activities that nobody modelled could tip it, `edge` where the bytes that steps ask for
-    make it half and the counted ones do not: a model alone decides nothing.
-    """
-    by_limit, counted = shares(found), counted_share(found)
-    if by_limit[Limit.HBM] >= HALF:
-        return "holds" if counted is None or counted >= HALF else "edge"
-    return "open" if by_limit[Limit.HBM] + by_limit[Limit.UNKNOWN] >= HALF else "fails"
-
-
-def _share_args(facts: RunFacts, prefix: str, found: tuple[Bound, ...]) -> dict[str, object]:
-    by_limit = shares(found)
-    longest = max(found, key=lambda one: one.activity.duration)
-    return {f"{prefix}_hbm": percent(by_limit[Limit.HBM]), f"{prefix}_rest": _rest(found), f"{prefix}_longest": _longest(longest),
-            f"unknown_{prefix}": percent(by_limit[Limit.UNKNOWN]), f"{prefix}_counted": _percent(counted_share(found)),
-            f"{prefix}_passes": _passes(facts, found), **_near_args(prefix, found)}
-
-
-def _passes(facts: RunFacts, found: tuple[Bound, ...]) -> Percent:
-    """Share of the time of activities, matmuls apart, that read or write at least a byte per score: passes over the score matrix, or over a mask of its size."""
-    total = sum(one.activity.duration for one in found)
-    over = [one.activity for one in found if one.activity.role != "matmul" and (requested(one.activity) or 0) >= facts.workload.score_elements]
-    return percent(sum(activity.duration for activity in over) / total)
-
-
-def _near_args(prefix: str, found: tuple[Bound, ...]) -> dict[str, object]:
-    """Which activities lie close to the line, and how far the HBM-bound share goes with their side."""
-    close = near_the_line(found)
-    if not close:
-        return {f"{prefix}_near": None}
-    total = sum(one.activity.duration for one in found)
-    sure = sum(one.activity.duration for one in found if one.limit is Limit.HBM and one not in close) / total
-    by_role: dict[str, list[float]] = {}
-    for one in close:
-        by_role.setdefault(one.activity.role, []).append(one.byte_share or 0.0)
-    named = listed([f"{role} ({' and '.join(str(percent(share)) for share in sorted(of))})" for role, of in by_role.items()])
-    return {f"{prefix}_near": f"{named} {verb(len(close), 'lies', 'lie')}",
-            f"{prefix}_between": f"{percent(sure)} to {percent(sure + sum(one.activity.duration for one in close) / total)}"}
-
-
-def _rest(found: tuple[Bound, ...]) -> str:
-    """`, and the largest share is bound by neither …`; where HBM has the largest share, that of what comes next."""
-    return ("; the next share is " if largest(found)[0] is Limit.HBM else "; the largest share is ") + largest_share(found, but=Limit.HBM)
-
-
-def _percent(share: float | None) -> object:
-    return None if share is None else percent(share)
-
-
-def _longest(one: Bound) -> str | None:
-    """`mask kernel (347 µs): 36 % of the copy ceiling, so bound by …`; `None` where its bytes are not known."""
-    if one.byte_share is None:
-        return None
-    flop = f" and {percent(one.flop_share)} of its matmul ceiling" if one.flop_share is not None else ""
-    return (f"{one.activity.role} {one.activity.kind} ({Seconds(one.activity.duration)}): it moves its bytes at {percent(one.byte_share)} of the copy ceiling{flop}, "
-            f"so it counts as {WORDS[one.limit]}")
-
-
-def _matmuls(found: tuple[Bound, ...]) -> dict[str, object]:
-    matmuls = [one for one in found if one.activity.role == "matmul"]
-    limits = {one.limit for one in matmuls}
-    if not matmuls or len(limits) > 1:
-        return {"inplace_matmuls": None}
-    total = sum(one.activity.duration for one in found)
-    return {"inplace_matmuls": percent(sum(one.activity.duration for one in matmuls) / total), "inplace_matmuls_bound": _and_are(limits.pop())}
-
-
-def _and_are(limit: Limit) -> str:
-    return "; what limits them is not known" if limit is Limit.UNKNOWN else f" and are {WORDS[limit]}"
 
 
 _WRITTEN = (
@@ -285,7 +137,7 @@ FINDING = Finding(
     question="What does attention spend its time on when the score matrix travels to memory and back, and what changes when it never leaves the chip?",
     questions=(
         claim("flash-one-kernel", "The flash backend is one fused kernel: FlashAttention-2.", flash_rule, FLASH_CASES, needs=(needs.lane("sdpa_flash"),)),
-        claim("hbm-dominates", "Without fusion, the score matrix's round trips to HBM dominate, not the matmuls.", hbm_rule, HBM_CASES, needs=(needs.lane("naive_inplace", "sdpa_math"), BEYOND_CACHE,)),
+        hbm_dominates.CLAIM,
         claim("flash-never-writes-scores", "Flash keeps the scores on the chip and never writes them to HBM.", never_rule, NEVER_CASES, needs=(needs.ran("sdpa_flash"), BEYOND_CACHE,)),
     ),
     evidence=evidence,

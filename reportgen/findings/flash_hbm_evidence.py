@@ -31,16 +31,16 @@ def _bound_table(variant: VariantFacts, ceilings: Ceilings, told: bool) -> Table
     found = bounds(variant, ceilings)
     total = sum(one.activity.duration for one in found)
     rows = tuple((*_bound_row(one, total)[:-1], "not told") if not told else _bound_row(one, total) for one in found)
-    notes = [f"HBM-bound: requested bytes ÷ time reach {Percent(100 * ENOUGH)} of {BytesPerSecond(ceilings.copy_bytes_per_s or 0)}, the copy of this run. "
-             f"Arithmetic-bound: FLOP ÷ time reach {Percent(100 * ENOUGH)} of the matmul of this run on the same unit{_units(ceilings)}.",
+    notes = [f"Near copy speed: bytes ÷ time reach {Percent(100 * ENOUGH)} of {BytesPerSecond(ceilings.copy_bytes_per_s or 0)}, the copy of this run. "
+             f"Near matmul speed: FLOP ÷ time reach {Percent(100 * ENOUGH)} of the matmul of this run on the same unit{_units(ceilings)}. The line is a convention, and no verdict rests on it.",
              f"Requested bytes are modelled from the shapes: what a step must read and write once. Where hardware counters confirm them within {Percent(100 * AGREEMENT)}, or there "
              "are none, they decide; else the counted bytes do."]
     if not told:
-        notes.append("No limit is told here: the last-level cache may hold the score matrix, so what a step asks for need not reach memory, and nothing was counted.")
+        notes.append("Nothing is told here: the last-level cache may hold the score matrix, so what a step asks for need not reach memory, and nothing was counted.")
     if any(in_tf32(one.activity) for one in found):
         notes.append("No matmul of this run was measured in TF32, so those that use it have no share of a matmul ceiling.")
-    return Table(columns("Step", "Kind", "#Time (µs)", "#Share of GPU time", "#Requested bytes", "#Counted DRAM bytes", "#Of the copy ceiling", "#Of the matmul ceiling", "Limit"),
-                 rows, caption=f"Where the GPU time of {variant.title} goes, and what limits each activity.", notes=tuple(notes))
+    return Table(columns("Step", "Kind", "#Time (µs)", "#Share of GPU time", "#Requested bytes", "#Counted DRAM bytes", "#Of the copy ceiling", "#Of the matmul ceiling", "Runs near"),
+                 rows, caption=f"Where the GPU time of {variant.title} goes, and how near each activity comes to copy and matmul speed.", notes=tuple(notes))
 
 
 def _units(ceilings: Ceilings) -> str:
@@ -59,7 +59,7 @@ def _bound_row(one: Bound, total: float) -> tuple[object, ...]:
 
 
 def _cell(limit: Limit) -> str:
-    return {Limit.HBM: "HBM", Limit.ARITHMETIC: "arithmetic", Limit.NEITHER: "neither", Limit.UNKNOWN: "not known"}[limit]
+    return {Limit.HBM: "copy speed", Limit.ARITHMETIC: "matmul speed", Limit.NEITHER: "neither", Limit.UNKNOWN: "not known"}[limit]
 
 
 def _memory_table(facts: RunFacts) -> list[Table]:
@@ -82,10 +82,10 @@ def _limit_chart(shown: list[VariantFacts], ceilings: Ceilings) -> list[Chart]:
     if not shown:
         return []
     found = [bounds(variant, ceilings) for variant in shown]
-    series = [("not known" if limit is Limit.UNKNOWN else WORDS[limit],
+    series = [(WORDS[limit],
                [1e6 * sum(one.activity.duration for one in each if one.limit is limit) for each in found]) for limit in Limit]
     series = [(name, values) for name, values in series if any(values)]
     said = "; ".join(f"{variant.title} {percent(shares(each)[Limit.HBM])} of {Seconds(sum(one.activity.duration for one in each))}"
                      for variant, each in zip(shown, found))
     data = {"labels": [variant.title for variant in shown], "series": series, "unit": "µs"}
-    return [Chart("flash-hbm-limits", "stacked", data, alt=f"GPU time by what limits it. HBM-bound: {said}.", caption="GPU time of one forward, by what limits each activity.")]
+    return [Chart("flash-hbm-limits", "stacked", data, alt=f"GPU time by the speed that each activity comes near. Near copy speed: {said}.", caption="GPU time of one forward, by the speed that each activity comes near.")]

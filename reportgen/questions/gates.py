@@ -33,7 +33,7 @@ GATES: Mapping[str, Case] = {
     "other-workload": not_measurable("the published value belongs to the article's workload, and this run used another ({workload})."),
     "other-dtype": not_measurable("the claim is about bfloat16, and this run computes in {dtype}."),
     "no-times": not_measurable("this run has no GPU times."),
-    "no-ceilings": not_measurable("this run has no measured ceilings for copies and matmuls, so nothing can be called bound by either."),
+    "no-ceilings": not_measurable("this run has no measured ceilings for copies and matmuls, so nothing can be held against them."),
     "launches-wait": not_measurable("{names} made every launch wait for the GPU in this run, so its {quantity} has the GPU's time in it."),
     "watched": not_measurable("a profiler or a sanitizer watched this run{names}, so its {quantity} is the tool's as well."),
     "lost-part": not_measurable("{part} could not be taken in this run ({reason})."),

@@ -1,20 +1,20 @@
-"""Limits and bytes in words: what bounds an activity, why the cache leaves it open, which steps are not as modelled."""
+"""Limits and bytes in words: which ceiling an activity runs near, why the cache leaves it open, which steps are not as modelled."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from ..analysis import ActivityFacts, RunFacts, VariantFacts
-from ..analysis.bounds import WORTH_NAMING, Bound, Limit, cached, largest, requested
+from ..analysis.bounds import Limit, cached, requested
 from ..analysis.traffic import OPERANDS_BEYOND_CACHE, CacheDoubt, activity_dram_bytes, forward_traffic, operand_ratio, why_no_ratio
 from ..saying.units import Bytes, Percent, Ratio, listed
 from .model import Decision, Need, decide
 
 WORDS: dict[Limit, str] = {
-    Limit.HBM: "bound by HBM",
-    Limit.ARITHMETIC: "bound by arithmetic",
-    Limit.NEITHER: "bound by neither HBM nor arithmetic",
-    Limit.UNKNOWN: "not known, for want of bytes, FLOP or a ceiling",
+    Limit.HBM: "near copy speed",
+    Limit.ARITHMETIC: "near matmul speed",
+    Limit.NEITHER: "below both speeds",
+    Limit.UNKNOWN: "not known",
 }
 _NO_RATIO = {CacheDoubt.MAY_HOLD: "cache too large", CacheDoubt.SIZE_UNKNOWN: "cache size unknown"}
 _NO_RATIO_NOTE = (f"“Cache too large”: the ratio to the operands means something only where these are {OPERANDS_BEYOND_CACHE} times the last-level cache or more; "
@@ -42,18 +42,6 @@ def ratio_notes(facts: RunFacts, shown: Sequence[VariantFacts]) -> tuple[str, ..
 def percent(share: float) -> Percent:
     """A share of 1 as percent with one decimal, as sentences want it."""
     return Percent(round(100 * share, 1))
-
-
-def largest_share(found: Sequence[Bound], but: Limit | None = None) -> str:
-    """`bound by neither HBM nor arithmetic: 68.4 % (mask 38.1 %, softmax 30.3 %)`, to follow "the largest share is"; `but`: a limit left out."""
-    limit, share = largest(found, but)
-    total = sum(one.activity.duration for one in found)
-    by_role: dict[str, float] = {}
-    for one in found:
-        if one.limit is limit:
-            by_role[one.activity.role] = by_role.get(one.activity.role, 0.0) + one.activity.duration / total
-    named = [f"{role} {percent(part)}" for index, (role, part) in enumerate(sorted(by_role.items(), key=lambda item: -item[1])[:3]) if part >= WORTH_NAMING or not index]
-    return f"{WORDS[limit]}: {percent(share)} ({listed(named)})"
 
 
 def by_role(found: Sequence[tuple[str, ActivityFacts]]) -> str | None:

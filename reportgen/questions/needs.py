@@ -72,7 +72,7 @@ def bfloat16() -> Need:
 
 
 def ceilings() -> Need:
-    """Copies and matmuls of this run, so that an activity can be called bound by either."""
+    """Copies and matmuls of this run, so that times can be held against them."""
     return Need("measured ceilings", lambda facts: None if facts.ceilings and facts.ceilings.copy_bytes_per_s and facts.ceilings.matmul_flop_per_s else no_ceilings(facts))
 
 

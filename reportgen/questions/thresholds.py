@@ -14,7 +14,7 @@ from ..saying.units import Bytes, Count, Percent, multiple, number_word
 def rules() -> dict[str, object]:
     """Name → what a sentence says.
 
-    enough: share of a ceiling from which an activity is bound by it; effect: the least relative difference that counts;
+    enough: share of a ceiling from which an activity runs near it; effect: the least relative difference that counts;
     magnitude: how far a ratio may lie from the article's; alpha: level of the test;
     processes, chance: of a whole run, and how rarely all of them agree by chance; apart: how far counted and requested
     bytes may lie apart; spill: share of the score bytes that may cross DRAM beside the operands; beyond_cache, caches_full:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from ..analysis import RunFacts, VariantFacts
-from ..analysis.bounds import ENOUGH, Limit, bounds, largest, limits_told, shares
+from ..analysis.bounds import ENOUGH, limits_told
 from ..analysis.kernels import main_kernel, readable, tensor_cores, uses_tf32
 from ..analysis.ranking import Standing, rank
 from ..analysis.reach import Reach, reach
+from ..analysis.roofline import arithmetic_share
+from ..analysis.round_trips import RoundTrips, Slack, round_trips
 from ..analysis.traffic import Best, CacheDoubt, best, forward_traffic, forward_work, needed_flop, why_no_ratio
 from ..hardware import peaks as device
 from ..numbers.quantities import heading
 from ..numbers.statistics import MINIMUM_EFFECT
 from ..questions import needs
-from ..questions.limit_words import WORDS
 from ..questions.limit_words import percent as share_text
 from ..questions.model import Because, Case, Chart, Decision, Evidence, Finding, Question, answer, decide
 from ..questions.residency import achieved
@@ -117,8 +118,12 @@ def _share(one: Reach) -> str:
 
 
 STEP_ANSWERS: dict[str, Case] = {
-    "shares": answer("Activity by activity, by share of the GPU time: {said}."),
+    "shares": answer("{said}.",
+                     because=(Because("left", "What neither explains is time in steps below copy speed: {left}."),),
+                     caveats=(Because("modelled", "Nothing was counted, so the bytes are those that the steps ask for by their shapes."),
+                              Because("unmodelled", "Not told for {unmodelled}: the bytes of some of its kernels are not known."))),
     "no-steps": answer("Nothing can be said: no variant of several steps ran here."),
+    "not-modelled": answer("Not known: nobody counted or modelled the bytes of every step of {unmodelled}."),
     "cached": answer("Not known: the score matrix is {scores} and the last-level cache {cache}, so what the steps ask for need not reach memory, and nothing was counted."),
 }
 
@@ -128,6 +133,7 @@ def _stepwise(facts: RunFacts) -> list[VariantFacts]:
 
 
 def step_rule(facts: RunFacts) -> Decision:
+    """Passes and matmuls by the trace, then what bytes and arithmetic alone account for: the figures of `hbm-dominates`."""
     if best(facts) is None:
         return needs.no_ceilings(facts)
     shown = _stepwise(facts)
@@ -135,17 +141,24 @@ def step_rule(facts: RunFacts) -> Decision:
         return decide("no-steps")
     if not any(limits_told(facts, variant) for variant in shown):
         return decide("cached", scores=Bytes(facts.workload.score_bytes), cache=Bytes(facts.device.l2_cache_bytes) if facts.device.l2_cache_bytes else "of a size that was not recorded")
-    shown = [variant for variant in shown if limits_told(facts, variant)]
-    return decide("shares", said="; ".join(f"{v.title} is {_limits(facts, v)}" for v in shown))
+    split = [(variant, trips) for variant in shown if limits_told(facts, variant) and (trips := round_trips(facts, variant))]
+    known = [(variant, trips) for variant, trips in split if not trips.unknown]
+    unmodelled = listed([variant.title for variant, trips in split if trips.unknown])
+    if not known:
+        return decide("not-modelled", unmodelled=unmodelled)
+    return decide("shares", said="; ".join(_said(facts, variant, trips) for variant, trips in known), unmodelled=unmodelled, modelled=not all(trips.counted for _, trips in known),
+                  left="; ".join(f"{variant.title} {listed([_slack(one) for one in trips.slack])}" for variant, trips in known if trips.slack))
 
 
-def _limits(facts: RunFacts, variant: VariantFacts) -> str:
-    assert facts.ceilings is not None
-    found = sorted(shares(bounds(variant, facts.ceilings)).items(), key=lambda item: -item[1])
-    return listed([f"{share_text(share)} {_WORDS[limit]}" for limit, share in found if share >= 0.0005])
+def _said(facts: RunFacts, variant: VariantFacts, trips: RoundTrips) -> str:
+    flop = arithmetic_share(facts, variant)
+    arithmetic = f", arithmetic alone for {share_text(flop)}" if flop is not None else ""
+    return (f"{variant.title} spends {share_text(trips.passes / trips.total)} of its GPU time in passes over the score matrix and {share_text(trips.matmuls / trips.total)} in matmuls; "
+            f"at copy speed its bytes account for {share_text(trips.share)}{arithmetic}")
 
 
-_WORDS: dict[Limit, str] = {**WORDS, Limit.NEITHER: "bound by neither", Limit.UNKNOWN: "not known"}
+def _slack(one: Slack) -> str:
+    return f"{one.role} ({Seconds(one.taken)}, at copy speed {Seconds(one.by_bytes)})"
 
 
 def evidence(facts: RunFacts) -> Evidence:
@@ -166,13 +179,13 @@ def _table(facts: RunFacts, shown: list[VariantFacts], floor: Best) -> Table:
         matmul = ceilings.fp32_flop_per_s if on_cores else None if uses_tf32(variant) or _other_type(variant) else ceilings.matmul_flop_per_s
         work = forward_work(variant)
         rows.append((variant.title, Seconds(seconds).us(), Ratio(seconds / floor.time), percent(traffic.total / seconds if traffic else None, ceilings.copy_bytes_per_s),
-                     percent(needed_flop(facts) / seconds, matmul), percent(work.flop / seconds if work else None, matmul), achieved(kernel), _bound(facts, variant)))
+                     percent(needed_flop(facts) / seconds, matmul), percent(work.flop / seconds if work else None, matmul), achieved(kernel)))
     notes = (f"Best here: {Seconds(floor.time)}, the larger of {Seconds(floor.by_bytes)} for the operands at the copy ceiling and {Seconds(floor.by_flop)} for the pairs that count at the matmul ceiling.",
              f"The matmul ceiling is that of the unit that does the products: {_units(facts)}.",
              "Occupancy is the longest kernel's, on average while it ran.",
              *(("No matmul of this run was measured in TF32, so a variant that uses it has no share of a matmul ceiling.",) if any(map(uses_tf32, shown)) else ()))
     return Table(columns("Variant", "#GPU time (µs)", "#÷ the best here", "#Of the copy ceiling (counted bytes)", "#Of the matmul ceiling (pairs that count)", "#Of the matmul ceiling (work done)",
-                         "#Occupancy achieved", "Largest share of its time"), tuple(rows), "How much of each limit every variant uses.", notes)
+                         "#Occupancy achieved"), tuple(rows), "How much of each limit every variant uses.", notes)
 
 
 def _units(facts: RunFacts) -> str:
@@ -184,14 +197,6 @@ def _other_type(variant: VariantFacts) -> bool:
     """Whether matmuls come after casts, and nobody knows on which unit they run: then neither ceiling is theirs for sure."""
     roles = [a.role for a in variant.activities]
     return "matmul" in roles and "cast" in roles[:roles.index("matmul")] and any(a.role == "matmul" and tensor_cores(a) == "unknown" for a in variant.activities)
-
-
-def _bound(facts: RunFacts, variant: VariantFacts) -> str | None:
-    assert facts.ceilings is not None
-    if not limits_told(facts, variant):
-        return None
-    limit, share = largest(bounds(variant, facts.ceilings))
-    return f"{share_text(share)} {_WORDS[limit]}"
 
 
 def _peaks(facts: RunFacts, shown: list[VariantFacts]) -> tuple[Table, ...]:

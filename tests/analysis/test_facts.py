@@ -229,7 +229,7 @@ def test_a_real_run_of_the_first_schema_decides_every_claim():
 
     outcomes = findings.outcomes(facts_room.build(run_room.load(RECORDED)))
     assert sorted(claim for claim, outcome in outcomes.items() if outcome.verdict == "differs") == [
-        "cudnn-gpu-between", "cudnn-launch-api", "cudnn-real-occupancy", "cudnn-zero-cause", "flash-fastest", "hbm-dominates", "inplace-memory", "math-3.7x"]
+        "cudnn-gpu-between", "cudnn-launch-api", "cudnn-real-occupancy", "cudnn-zero-cause", "flash-fastest", "inplace-memory", "math-3.7x"]
     assert {outcome.verdict for outcome in outcomes.values() if outcome.source is Source.ARTICLE} == {"holds", "differs"}
 
 

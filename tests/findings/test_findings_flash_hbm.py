@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
 import pytest
-from builders import activities, activity, facts, variant
+from builders import activity, facts, variant
 from turned import counted, renamed, with_extra_kernel
 
 from reportgen.analysis import CounterFacts
@@ -21,24 +20,12 @@ MIB = 2**20
 
 
 def stepwise(run, **hbm):
-    """`run` where the given share of a variant's time is HBM-bound and the rest is bound by neither."""
+    """`run` where the given share of a variant's time runs near copy speed and the rest far below it."""
     for name, share in hbm.items():
         quick = activity(role="scale", us=100 * share, requested_bytes=4.3e12 * 100e-6 * share)
         idle = activity(role="mask", us=100 * (1 - share), requested_bytes=4.3e12 * 10e-6 * (1 - share))
         run = variant(run, name, activities=(quick, idle), kernels=2, memsets=0)
     return run
-
-
-def by_count(run, **rates):
-    """`run` of `stepwise` with counters; each variant's steps ask for the first share of what they did, and move the second."""
-    for name, (asked, seen) in rates.items():
-        run = activities(run, name, lambda a, asked=asked, seen=seen: replace(a, requested_bytes=a.requested_bytes * asked, counters=CounterFacts(a.requested_bytes * seen, 0.0)))
-    return run
-
-
-def unmodelled(run):
-    """`run` where nobody knows the bytes of naive in place's mask and softmax."""
-    return activities(run, "naive_inplace", lambda a: replace(a, requested_bytes=None) if a.role in ("mask", "softmax") else a)
 
 
 def smaller_cache(run, size):
@@ -60,30 +47,6 @@ CASES_REACHED = {
         lambda: renamed(facts(), "sdpa_flash", "mystery_kernel"),
         "Not measurable in full: SDPA flash is one kernel per forward, but its name, `mystery_kernel`, does not say which "
         "implementation it is."),
-    ("hbm-dominates", "dominates"): (
-        lambda: stepwise(facts(), naive_inplace=0.75, sdpa_math=0.5),
-        "HBM-bound activities take 75 % of the GPU time of naive in place and 50 % of SDPA math's."),
-    ("hbm-dominates", "not-in-inplace"): (
-        lambda: facts(),
-        "HBM does not dominate naive in place: 31.5 % of its GPU time is HBM-bound, less than 50 %; the largest share is bound "
-        "by neither HBM nor arithmetic: 68.5 % (mask 38.2 % and softmax 30.2 %). In SDPA math 56.3 % is HBM-bound."),
-    ("hbm-dominates", "not-in-math"): (
-        lambda: stepwise(facts(), naive_inplace=0.5, sdpa_math=0.25),
-        "HBM does not dominate SDPA math: 25 % of its GPU time is HBM-bound, less than 50 %; the largest share is bound by "
-        "neither HBM nor arithmetic: 75 % (mask 75 %). In naive in place 50 % is HBM-bound."),
-    ("hbm-dominates", "in-neither"): (
-        lambda: stepwise(facts(), naive_inplace=0.375, sdpa_math=0.25),
-        "HBM dominates neither of the two. Naive in place: 37.5 % of its GPU time is HBM-bound, less than 50 %; the largest "
-        "share is bound by neither HBM nor arithmetic: 62.5 % (mask 62.5 %). SDPA math: 25 % is HBM-bound, less than 50 %; the "
-        "largest share is bound by neither HBM nor arithmetic: 75 % (mask 75 %)."),
-    ("hbm-dominates", "on-the-line"): (
-        lambda: by_count(stepwise(facts(), naive_inplace=0.75, sdpa_math=0.5), naive_inplace=(1, 1), sdpa_math=(0.62, 0.58)),
-        "Whether HBM dominates cannot be told: 75 % of naive in place's GPU time and 50 % of SDPA math's is HBM-bound by the "
-        "bytes that the steps ask for, 75 % and 0 % by those that were counted."),
-    ("hbm-dominates", "not-modelled"): (
-        lambda: unmodelled(facts()),
-        "Not measurable: 68.4 % of naive in place's GPU time and 0 % of SDPA math's is spent in activities whose bytes or FLOP are not "
-        "known."),
     ("flash-never-writes-scores", "never-allocated"): (
         lambda: facts(),
         "Flash holds no score matrix in memory: one forward needs at most 16.5 MiB beyond its inputs, and the score matrix alone "
@@ -121,15 +84,6 @@ ON_DEVICES = {
         "mi300x": ("differs", "other-implementation"),
         "cpu": ("not measurable", "no-gpu-lane"),
     },
-    "hbm-dominates": {
-        "h200": ("differs", "not-in-inplace"),
-        "a100": ("differs", "not-in-math"),
-        "t4": ("differs", "not-in-inplace"),
-        "rtx4090": ("holds", "dominates"),
-        "b200": ("differs", "in-neither"),
-        "mi300x": ("not measurable", "fits-in-cache"),
-        "cpu": ("not measurable", "no-gpu-lane"),
-    },
     "flash-never-writes-scores": {
         "h200": ("holds", "never-allocated"),
         "a100": ("holds", "never-allocated"),
@@ -146,7 +100,7 @@ def limit(**changes):
     return bound(activity(us=100.0, **changes), CEILINGS).limit
 
 
-def test_sixty_percent_of_the_copy_ceiling_is_bound_by_hbm_and_less_is_not():
+def test_sixty_percent_of_the_copy_ceiling_is_near_copy_speed_and_less_is_not():
     """100 µs at 4 TB/s are 400 MB; the edge lies at 240 MB."""
     assert limit(requested_bytes=240e6) is Limit.HBM
     assert limit(requested_bytes=239e6) is Limit.NEITHER
@@ -186,27 +140,6 @@ def test_shares_add_up_to_one():
     assert sum(shares(found).values()) == pytest.approx(1)
 
 
-def test_exactly_half_is_enough():
-    """The rule says at least half."""
-    assert evaluate(CLAIMS["hbm-dominates"], stepwise(facts(), naive_inplace=0.5, sdpa_math=0.5)).verdict == "holds"
-    assert evaluate(CLAIMS["hbm-dominates"], stepwise(facts(), naive_inplace=0.499, sdpa_math=0.5)).case == "not-in-inplace"
-
-
-def test_a_part_that_fails_decides_even_where_the_other_is_not_modelled():
-    """No byte of naive in place's mask could rescue SDPA math."""
-    run = unmodelled(stepwise(facts(), sdpa_math=0.25))
-    assert evaluate(CLAIMS["hbm-dominates"], run).case == "not-in-math"
-
-
-def test_the_longest_activity_is_a_cause_only_where_its_bytes_are_known():
-    """Take the fact away and the sentence goes."""
-    known = evaluate(CLAIMS["hbm-dominates"], facts()).because
-    assert any(sentence.startswith("The longest activity of naive in place is its mask kernel") for sentence in known)
-    run = activities(facts(), "naive_inplace", lambda a: replace(a, requested_bytes=None) if a.role == "mask" else a)
-    told = evaluate(CLAIMS["hbm-dominates"], run)
-    assert not any("mask kernel" in sentence for sentence in told.because)
-
-
 def test_the_score_matrix_must_be_twice_the_cache():
     """256 MiB of scores: a cache of 128 MiB is just small enough."""
     assert evaluate(CLAIMS["flash-never-writes-scores"], smaller_cache(facts(), 128 * MIB)).verdict == "holds"
@@ -220,11 +153,11 @@ def test_a_tenth_of_the_score_bytes_is_the_most_that_may_cross_beside_the_operan
     assert [evaluate(CLAIMS["flash-never-writes-scores"], run).case for run in (below, above)] == ["never-written", "extra-traffic"]
 
 
-def test_the_chart_says_how_much_is_bound_by_hbm():
+def test_the_chart_says_how_much_comes_near_copy_speed():
     """75 and 25 of 100 µs, as the facts were made."""
     chart = FINDING.evidence(stepwise(facts(), naive_inplace=0.75, sdpa_math=0.25)).charts[0]
-    assert chart.alt == "GPU time by what limits it. HBM-bound: Naive in place 75 % of 100 µs; SDPA math 25 % of 100 µs."
-    assert dict(chart.data["series"])["bound by HBM"] == pytest.approx([75.0, 25.0])
+    assert chart.alt == "GPU time by the speed that each activity comes near. Near copy speed: Naive in place 75 % of 100 µs; SDPA math 25 % of 100 µs."
+    assert dict(chart.data["series"])["near copy speed"] == pytest.approx([75.0, 25.0])
 
 
 def test_the_memory_table_sets_peaks_beside_the_score_matrix():
@@ -240,23 +173,8 @@ def test_a_count_within_a_tenth_confirms_the_model_and_one_beyond_replaces_it():
     def seen(count):
         return bound(activity(us=100.0, requested_bytes=250e6, counters=CounterFacts(count, 0.0)), CEILINGS)
 
-    assert (seen(230e6).limit, seen(230e6).by_count) == (Limit.HBM, Limit.NEITHER)
-    assert (seen(220e6).limit, seen(220e6).by_count) == (Limit.NEITHER, Limit.NEITHER)
+    assert (seen(230e6).limit, seen(220e6).limit) == (Limit.HBM, Limit.NEITHER)
     assert limit(counters=CounterFacts(250e6, 0.0)) is Limit.HBM
-
-
-def test_counted_bytes_that_disagree_are_said_with_their_direction():
-    """Half of what was asked for: the cache had the rest. Take the counters away and the sentences go."""
-    below = by_count(facts(), naive_inplace=(1, 0.5), sdpa_math=(1, 1))
-    said = evaluate(CLAIMS["hbm-dominates"], below).because
-    assert any(sentence.startswith("Among the steps that take 1 % of the time or more, fewer bytes were counted than asked for, by more than 10 %, in matmul of Naive in place (576 MiB requested, 288 MiB counted)")
-               for sentence in said)
-    assert not any("more bytes were counted" in sentence for sentence in said)
-    above = evaluate(CLAIMS["hbm-dominates"], by_count(facts(), naive_inplace=(1, 1.5), sdpa_math=(1, 1))).because
-    assert any(sentence.startswith("Among the steps that take 1 % of the time or more, more bytes were counted than asked for") for sentence in above)
-    agreed = evaluate(CLAIMS["hbm-dominates"], by_count(facts(), naive_inplace=(1, 1), sdpa_math=(1, 1))).because
-    assert any(sentence.endswith("counted and requested bytes agree within 10 %.") for sentence in agreed)
-    assert not any("ounted" in sentence for sentence in evaluate(CLAIMS["hbm-dominates"], facts()).because)
 
 
 def test_a_cache_cannot_hide_a_whole_score_matrix():
@@ -279,19 +197,6 @@ def test_operands_are_divided_by_only_where_they_do_not_fit_in_the_cache():
     assert cell(smaller_cache(run, 16 * MIB)) == "2.00×"
 
 
-def test_passes_over_the_scores_are_added_up_whatever_limits_them():
-    """Scale 128, mask 347, softmax 285 of 928 µs in the recorded forward: 82 %; the matmuls and a 4-byte memset are left out."""
-    said = evaluate(CLAIMS["hbm-dominates"], facts()).because[0]
-    assert said.startswith("Whatever limits them: passes over the score matrix that are no matmul take 82 % of naive in place's GPU time")
-
-
-def test_what_lies_close_to_the_line_is_named_with_what_hangs_on_it():
-    """At a copy ceiling of 4.3 TB/s, add and where of math reach a little more than 60 % of it."""
-    (said,) = (c for c in evaluate(CLAIMS["hbm-dominates"], facts()).caveats if "convention" in c)
-    assert re.match(r"The line at 60 % is a convention, and in SDPA math add \(6\d\.?\d? %\) and where \(6\d\.?\d? %\) lie within 5 points of it: "
-                    r"depending on their side, 2\d\.?\d? % to 56\.3 % of its GPU time is HBM-bound\.$", said)
-
-
 def test_a_matmul_in_tf32_is_measured_against_no_ceiling_of_another_type():
     """At 500 FLOP per byte nothing but arithmetic can limit it, but no run measures how fast TF32 is."""
     kernel = renamed(facts(), "sdpa_math", "sm90_xmma_gemm_f32f32_tf32f32_f32_tn_n_tilesize64x256x32_warpgroupsize1x1x1_execute_segment_k_off_kernel__5x_cublas").variants["sdpa_math"]
@@ -305,14 +210,9 @@ def test_another_build_of_torch_is_not_told_of_cudas_switch():
     assert said.case == "other-implementation" and "activate_flash_attention_impl" not in said.advice and "AOTriton" in said.advice
 
 
-def test_activities_of_one_role_near_the_line_are_named_together():
-    (said,) = (c for c in evaluate(CLAIMS["hbm-dominates"], facts("rtx4090")).caveats if "convention" in c)
-    assert re.search(r"in SDPA math scale \(6\d\.\d % and 6\d\.\d %\) and softmax \(6\d\.\d %\) lie within 5 points of it", said)
-
-
 def test_no_limit_is_told_where_the_cache_may_hold_the_scores():
     """MI300X: 256 MiB of scores behind 256 MiB of Infinity Cache, and nothing counted."""
     shown = FINDING.evidence(facts("mi300x"))
     table = shown.tables[0]
-    assert {row[-1] for row in table.rows} == {"not told"} and table.notes[-1].startswith("No limit is told here")
+    assert {row[-1] for row in table.rows} == {"not told"} and table.notes[-1].startswith("Nothing is told here")
     assert not any(chart.name == "flash-hbm-limits" for chart in shown.charts)

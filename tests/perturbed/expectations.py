@@ -71,7 +71,7 @@ VERDICTS: dict[str, dict[str, tuple[str, str | None]]] = {
     "cudnn_transposes": {"cudnn-no-transposes": (DIFFERS, "cudnn-transposes")},
     "cudnn_no_kernel_seen": {"cudnn-one-kernel": (UNMEASURED, None), "cudnn-launch-api": (UNMEASURED, None), "cudnn-real-occupancy": (UNMEASURED, None)},
     "as_predicted": {"predict-then-look": (DIFFERS, "as-predicted")},
-    "matmuls_dominate": {"hbm-dominates": (DIFFERS, "in-neither")},
+    "matmuls_dominate": {"hbm-dominates": (DIFFERS, "matmuls-lead")},
     "profiler_fixed": {"cudnn-zero-occupancy": (DIFFERS, "above-zero"), "cudnn-zero-cause": (UNMEASURED, "no-zero")},
     "cudnn_field_19": {"cudnn-zero-occupancy": (DIFFERS, "above-zero")},
     "driver_call_is_the_cause": {"cudnn-zero-cause": (HOLDS, "driver-call"), "cudnn-zero-occupancy": (HOLDS, "zero")},

@@ -18,7 +18,7 @@ from template_rules import FRACTION, NAMES
 from turned import counted
 
 from reportgen.analysis import bounds, traffic
-from reportgen.findings import flash_hbm, inplace, math_cuda_cores, safe_softmax
+from reportgen.findings import inplace, math_cuda_cores, safe_softmax
 from reportgen.hardware import arch_limits
 from reportgen.numbers import ranks, statistics
 from reportgen.pages import environment
@@ -145,7 +145,6 @@ def test_a_sentence_says_the_constant_that_decides(monkeypatch, room, constant, 
 
 
 @pytest.mark.parametrize("room, constant, value, claim, said", [
-    (flash_hbm, "HALF", 0.95, "hbm-dominates", "is HBM-bound, less than 95 %;"),
     (inplace, "SAME_PEAK", 0.02, "inplace-memory", "the output of 16 MiB, within 2 %."),
     (safe_softmax, "ONCE", 0.05, "math-accurate", "within 5 %), so no"),
     (math_cuda_cores, "EIGHT", 7, "math-no-tensor-cores", "in 16 bits, sizes must be multiples of 7"),

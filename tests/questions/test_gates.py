@@ -70,7 +70,7 @@ REACHED = {
     "other-workload": ("math-3.7x", lambda: facts(workload=WIDE), "Not measurable: the published value belongs to the article's workload, and this run used another "
                        "(batch 4, heads 16, sequence 2,048, head dimension 128, bfloat16, causal)."),
     "other-dtype": ("math-upcast", lambda: facts("t4"), "Not measurable: the claim is about bfloat16, and this run computes in float16."),
-    "no-ceilings": ("hbm-dominates", lambda: facts(ceilings=None), "Not measurable: this run has no measured ceilings for copies and matmuls, so nothing can be called bound by either."),
+    "no-ceilings": ("hbm-dominates", lambda: facts(ceilings=None), "Not measurable: this run has no measured ceilings for copies and matmuls, so nothing can be held against them."),
     "launches-wait": ("cudnn-cpu-cost", lambda: facts(launches_wait=("CUDA_LAUNCH_BLOCKING",)),
                       "Not measurable: CUDA_LAUNCH_BLOCKING made every launch wait for the GPU in this run, so its host time has the GPU's time in it."),
     "watched": ("fewer-ops-not-less-cpu", lambda: facts(watched_by=("COMPUTE_SANITIZER_INJECTION",)),
