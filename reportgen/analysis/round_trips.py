@@ -34,10 +34,10 @@ class Lead(Enum):
 
 
 class Weight(Enum):
-    """Whether bytes at copy speed account for half of the time. EDGE: counted and requested bytes disagree on it, or both are too close to tell."""
+    """Whether bytes at copy speed account for most of the time (see `HALF`). EDGE: counted and requested bytes disagree on it, or both are too close to tell."""
 
-    MOST = "at least half"
-    LESS = "less than half"
+    MOST = "most of it"
+    LESS = "less"
     EDGE = "on the edge"
     OPEN = "not known"
 

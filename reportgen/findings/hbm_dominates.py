@@ -41,7 +41,7 @@ HBM_CASES: dict[str, Case] = {
     "dominates": Case("holds", f"Passes over the score matrix take more time than the matmuls: {_TIMES}. {_BYTES}",
                       because=_BECAUSE, caveats=_CAVEATS, advice=(_USE_FUSED, _ALONE)),
     "bytes-account-for-less": Case(
-        "differs", f"Passes over the score matrix take more time than the matmuls ({_TIMES}), but moving bytes accounts for less than half of the time in {{less}}. {_BYTES}",
+        "differs", f"Passes over the score matrix take more time than the matmuls ({_TIMES}), but moving bytes accounts for less than {{rules[half]}} of the time in {{less}}. {_BYTES}",
         because=_BECAUSE, caveats=_CAVEATS, advice=(_BANDWIDTH,)),
     "matmuls-lead": Case("differs", f"The matmuls take more time than the passes over the score matrix in {{led}}: passes take {_TIMES}. {_BYTES}",
                          because=_BECAUSE, caveats=_CAVEATS),

@@ -9,6 +9,7 @@ import pytest
 from builders import activities, activity, facts, probes, unavailable, variant
 from case_tables import CLAIMS, together
 from probe_doubles import KNOWN, recorded, tried, wrong
+from test_findings_hbm_dominates import spent
 from turned import counted, kernels, renamed, timed, with_extra_kernel
 
 from reportgen.analysis import SIX, State, watch

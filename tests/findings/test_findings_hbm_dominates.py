@@ -56,7 +56,7 @@ CASES_REACHED = {
     ("hbm-dominates", "bytes-account-for-less"): (
         lambda: spent(facts(), naive_inplace=(800, 300), sdpa_math=(600, 550)),
         "Passes over the score matrix take more time than the matmuls (80 % against 20 % of the GPU time of naive in place, 60 % against 40 % in SDPA math), but moving bytes accounts "
-        "for less than half of the time in naive in place. Moved at copy speed, all their bytes would take 30 % and 55 % of the time."),
+        "for less than 50 % of the time in naive in place. Moved at copy speed, all their bytes would take 30 % and 55 % of the time."),
     ("hbm-dominates", "matmuls-lead"): (
         lambda: spent(facts(), naive_inplace=(400, 300), sdpa_math=(600, 550)),
         "The matmuls take more time than the passes over the score matrix in naive in place: passes take 40 % against 60 % of the GPU time of naive in place, 60 % against 40 % in SDPA "
