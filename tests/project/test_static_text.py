@@ -17,7 +17,7 @@ from case_tables import outcome
 from template_rules import FRACTION, NAMES
 from turned import counted
 
-from reportgen.analysis import bounds, traffic
+from reportgen.analysis import bounds, round_trips, traffic
 from reportgen.findings import inplace, math_cuda_cores, safe_softmax
 from reportgen.hardware import arch_limits
 from reportgen.numbers import ranks, statistics
@@ -129,7 +129,7 @@ def test_a_sentence_is_read_as_a_whole_with_its_values_left_out(source, words):
 
 
 CONSTANTS = [
-    (bounds, "ENOUGH", 0.65, "enough", "65 %"), (statistics, "MINIMUM_EFFECT", 0.03, "effect", "3 %"), (statistics, "MAGNITUDE_TOLERANCE", 0.17, "magnitude", "17 %"),
+    (bounds, "ENOUGH", 0.65, "enough", "65 %"), (round_trips, "HALF", 0.4, "half", "40 %"), (statistics, "MINIMUM_EFFECT", 0.03, "effect", "3 %"), (statistics, "MAGNITUDE_TOLERANCE", 0.17, "magnitude", "17 %"),
     (ranks, "ALPHA", 0.02, "alpha", "0.02"), (statistics, "PROCESSES", 9, "processes", "nine"), (statistics, "PROCESSES", 9, "chance", "512"),
     (bounds, "AGREEMENT", 0.2, "apart", "20 %"), (traffic, "SPILL", 0.25, "spill", "25 %"), (traffic, "OPERANDS_BEYOND_CACHE", 5, "beyond_cache", "five times"),
     (bounds, "CACHES_FULL", 3, "caches_full", "three times"), (bounds, "WORTH_NAMING", 0.02, "weighty", "2 %"),
