@@ -7,6 +7,7 @@ A probe is a public report of a wrong result (`Kind.WRONG`) or something that to
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from enum import Enum
 
 from ..probes import Needs
@@ -14,7 +15,7 @@ from ..run import DEFAULT, Compared
 from ..run.workload import Workload
 from .model import RunFacts, VariantFacts
 from .pins import PINNED
-from .watch import ProbeFacts, Standing
+from .watch import PINS, ProbeFacts, Standing
 
 _MASKED_NEEDS = frozenset({Needs.OTHER_TYPE, Needs.EMPTY_ROWS, Needs.MASK_GRADIENT})
 """Needs that say of a mask what it must be, and so say that there is one."""
@@ -60,6 +61,38 @@ def unsafe_needs(facts: RunFacts, choice: str = DEFAULT, without: frozenset[Need
     """
     found = [whole(one.probe.needs) for one in wrong(facts, choice) if not whole(one.probe.needs) & without]
     return tuple(dict.fromkeys(needs for needs in found if not any(other < needs for other in found)))
+
+
+@dataclass(frozen=True)
+class UnsafeCall:
+    """A kind of call that does not give what its writer meant: the row of the one list to which advice refers by number, from 1.
+
+    needs: what the call must have, with what that implies
+    choices: for which it goes wrong: `default` for the unpinned call, names of backends
+    probes: the reports that show it, or the traps
+    """
+
+    number: int
+    needs: frozenset[Needs]
+    choices: tuple[str, ...]
+    probes: tuple[ProbeFacts, ...]
+
+    @property
+    def trap(self) -> bool:
+        return self.probes[0].trap
+
+
+def unsafe_calls(facts: RunFacts) -> tuple[UnsafeCall, ...]:
+    """Every kind of call that goes wrong here for some choice: what the unpinned call meets first, then what pins meet, then traps."""
+    choices = (DEFAULT, *PINS)
+    held = [(one, tuple(choice for choice in choices if one.wrong(choice))) for one in (*reports(facts), *traps(facts))]
+    met = [(one, fallen) for one, fallen in held if fallen]
+    met.sort(key=lambda item: (item[0].trap, DEFAULT not in item[1]))
+    grouped: dict[tuple[bool, frozenset[Needs]], list[tuple[ProbeFacts, tuple[str, ...]]]] = {}
+    for one, fallen in met:
+        grouped.setdefault((one.trap, whole(one.probe.needs)), []).append((one, fallen))
+    return tuple(UnsafeCall(number, needs, tuple(choice for choice in choices if any(choice in fallen for _, fallen in group)), tuple(one for one, _ in group))
+                 for number, ((_, needs), group) in enumerate(grouped.items(), start=1))
 
 
 def whole(needs: frozenset[Needs]) -> frozenset[Needs]:

@@ -16,7 +16,7 @@ from ..questions.shared import software
 from ..run import DEFAULT
 from ..saying.units import Count, Seconds, listed, verb
 from .gradients_right import GRADIENTS_CASES, gradients_rule
-from .is_it_right_evidence import evidence
+from .is_it_right_evidence import evidence, steps
 
 REPORT = "public report"
 _TRAPPED = Because("trapped", "Apart from these, and no wrong result of torch: unpinned, a call falls into a trap in {trapped}.")
@@ -164,4 +164,5 @@ FINDING = Finding(
         claim("cures-cure", "Each cure that these pages give makes a wrong result right.", cures_rule, CURES_CASES, needs=(probed(),), source=Source.TEAM),
     ),
     evidence=evidence,
+    steps=steps,
 )

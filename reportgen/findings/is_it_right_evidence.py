@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from variants.backends import title
 
 from ..analysis import RunFacts, VariantFacts
-from ..analysis.correctness import Gradients, cures, masked_gradients, own_gradients, reports, traps
+from ..analysis.correctness import Gradients, UnsafeCall, cures, masked_gradients, own_gradients, reports, traps, unsafe_calls
 from ..analysis.watch import PINS, Healing, ProbeFacts
 from ..questions.model import Evidence, Fold
 from ..questions.needs import refusal, share
-from ..questions.right_words import call, came_out, named
+from ..questions.right_words import call, came_out, cure_said, fallen_said, named, with_needs
 from ..run import DEFAULT, Compared, Pick
 from ..saying.tables import Table, Url, columns
 from ..saying.units import Count, Seconds, listed, plural
@@ -29,6 +29,18 @@ def evidence(facts: RunFacts) -> Evidence:
                             *_probes(traps(facts), "Traps: what torch documents, or what follows from its formula or is left open by it. No wrong result of torch, and not what the writer of the call meant."),
                             *_cures(facts), *_picks(facts), *_gradients(facts)),
                     folds=(*(_fold(one) for one in cures(facts) if one.healing is Healing.CURES), *_sources(facts), *_refusals(facts)))
+
+
+def steps(facts: RunFacts) -> Table | None:
+    """The one list of calls that go wrong here, with what to write instead; advice elsewhere refers to its numbers. `None` where none does."""
+    rows = tuple((f"trap {one.number}" if one.trap else one.number, with_needs(one.needs), fallen_said(one),
+                  " ".join(dict.fromkeys(f"{said[:1].upper()}{said[1:]}." for probe in one.probes if (said := cure_said(probe)))) or None, _sourced(one)) for one in unsafe_calls(facts))
+    notes = ("A trap is documented, or left open by the formula: no wrong result of torch, and not what the writer of the call meant.",) if any(one.trap for one in unsafe_calls(facts)) else ()
+    return Table(columns("Unsafe call", "A call with", "Goes wrong", "Write instead", "Reported"), rows, notes=notes) if rows else None
+
+
+def _sourced(one: UnsafeCall) -> object:
+    return _source(one.probes[0]) if len(one.probes) == 1 else ", ".join(named(probe) for probe in one.probes)
 
 
 def _sources(facts: RunFacts) -> tuple[Fold, ...]:

@@ -75,6 +75,15 @@ def differing(site: Site, facts: RunFacts, page: str) -> list[str]:
     return out
 
 
+def undecided(site: Site, facts: RunFacts) -> list[str]:
+    """A line per reason for which claims are within noise or not measurable here, as Markdown: the badge, how many, why."""
+    reasons: dict[tuple[Verdict, str], int] = {}
+    for outcome in site.outcomes[facts.slot].values():
+        if outcome.verdict in ("within noise", "not measurable"):
+            reasons[outcome.verdict, outcome.reason] = reasons.get((outcome.verdict, outcome.reason), 0) + 1
+    return [f"{Badge(verdict)} {plural(count, 'claim')}: {sentence(reason)}" for (verdict, reason), count in reasons.items()]
+
+
 def tally(site: Site, facts: RunFacts, source: Source | None = None) -> str:
     """`Of 31 claims, 14 hold, 10 differ and 5 are not measurable.` source: of those that it states alone."""
     verdicts = [outcome.verdict for outcome in site.outcomes[facts.slot].values() if source in (None, outcome.source)]

@@ -36,8 +36,8 @@ def render(site: Site, finding: Finding, number: int) -> str:
     facts, at = site.featured, path(finding)
     following = site.findings[number] if number < len(site.findings) else None
     return page(finding.template, at, finding=finding, number=number, count=len(site.findings), device=device_said(facts), stands=stands(facts), folder=f"runs/{facts.slot}/index.md",
-                run_caveats=caveats.travelling(facts), answer=answer(site, facts, finding), verdicts=verdicts(said(site, facts, finding), root(at)), advice=advice(site, facts, finding),
-                others=others(site, finding), following=following, workload=facts.workload, **evidence(site, facts, finding, at))
+                run_caveats=caveats.travelling(facts), answer=answer(site, facts, finding), verdicts=verdicts(said(site, facts, finding), root(at)), advice=advice(site, facts, finding), steps=finding.steps(facts) if finding.steps else None,
+                others=others(site, finding), following=following, workload=facts.workload, unsafe_at="is-it-right.md#what-to-do-in-your-code", **evidence(site, facts, finding, at))
 
 
 def said(site: Site, facts: RunFacts, finding: Finding) -> list[Said]:
@@ -108,8 +108,9 @@ def of_run(site: Site, facts: RunFacts) -> str:
     """`runs/<slot>/findings.md`: every finding's evidence on this run."""
     at = f"runs/{facts.slot}/findings.md"
     throughout = _throughout(site, facts)
-    sections = [(finding, verdicts(said(site, facts, finding), root(at)), advice(site, facts, finding), evidence(site, facts, finding, at, throughout)) for finding in site.findings]
-    return page("run_findings.md.j2", at, device=device_said(facts), sections=sections, run_caveats=caveats.travelling(facts), stands=stands(facts), throughout=throughout)
+    sections = [(finding, verdicts(said(site, facts, finding), root(at)), advice(site, facts, finding), finding.steps(facts) if finding.steps else None, evidence(site, facts, finding, at, throughout))
+                for finding in site.findings]
+    return page("run_findings.md.j2", at, device=device_said(facts), sections=sections, run_caveats=caveats.travelling(facts), stands=stands(facts), throughout=throughout, unsafe_at="#is-it-right")
 
 
 def _throughout(site: Site, facts: RunFacts) -> tuple[str, ...]:

@@ -25,6 +25,7 @@ def table(facts: RunFacts) -> Table:
     notes = (f"{listed(single)}: one process only, and in no verdict. The others: medians over {plural(ranking.processes, 'fresh process', 'fresh processes')}.",) if single else ()
     longest = max((time.median for v in facts.variants.values() if v.ok and (time := v.time(row.name))), default=0.0)
     shown = sorted(facts.variants.values(), key=lambda v: time.median if v.ok and (time := v.time(row.name)) else math.inf)
+    notes = (*notes, *right_words.listed_notes(facts, facts.variants))
     return without_empty(Table(titles, tuple(_row(facts, variant, row.name, ranking, longest) for variant in shown), notes=notes))
 
 

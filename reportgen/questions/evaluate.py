@@ -84,8 +84,8 @@ def _outcome(question: Question, case: Case, decision: Decision, gate: bool, fac
 def _advised(one: Advice, args: Mapping[str, Any], facts: RunFacts) -> Advised:
     """A piece of advice, with the calls for which it is not given on this device."""
     more = fill(one.more, args) if _given(one.more_needs, args) else ""
-    says = f"{fill(one.says, args)} {right_words.unless(facts, one.leads, args)}".strip()
-    return Advised(says, f"{more} {right_words.unless(facts, one.more_leads, args)}".strip() if more else "", one.when, args.get(one.saves) if one.saves else None)
+    limits = right_words.unless(facts, one.leads, args), right_words.unless(facts, one.more_leads, args) if more else ""
+    return Advised(f"{fill(one.says, args)} {limits[0]}".strip(), f"{more} {limits[1]}".strip(), one.when, args.get(one.saves) if one.saves else None, any(limits))
 
 
 def _given(needs: str | None, args: Mapping[str, Any]) -> bool:

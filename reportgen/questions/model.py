@@ -160,12 +160,13 @@ def claim(id: str, statement: str, rule: Callable[[RunFacts], Decision], cases: 
 
 @dataclass(frozen=True)
 class Advised:
-    """A piece of advice as it is said for one run."""
+    """A piece of advice as it is said for one run. limited: it names calls for which it is not given."""
 
     says: str
     more: str
     when: tuple[Relies, ...] = ()
     saves: Saving | None = None
+    limited: bool = False
 
     @property
     def text(self) -> str:
@@ -250,6 +251,7 @@ class Finding:
     """A page: what it asks, its questions, their evidence, and a template of mechanism prose.
 
     section: the folder of its template and its part of the book: `findings` judge, `readings` read off
+    steps: what to do as a table, where the claims' advice is a list of cases; shown in its place
     answer: what the page says first: a question without a verdict, of at most two sentences; where there is none, the first claim answers
     evidence: pure function from facts; must bear missing variants, counters, ceilings and a missing GPU lane
     """
@@ -261,6 +263,7 @@ class Finding:
     evidence: Callable[[RunFacts], Evidence]
     section: Literal["findings", "readings"] = "findings"
     answer: Question | None = None
+    steps: Callable[[RunFacts], Table | None] | None = None
 
     @property
     def claims(self) -> tuple[Question, ...]:

@@ -8,11 +8,12 @@ from typing import Any
 from variants.backends import BACKENDS, title
 
 from ..analysis import FUSED, RunFacts
-from ..analysis.correctness import Gradients, concerned, marks, masked_gradients, not_of, off, own_gradients, traps, unsafe_needs, without_implied, wrong
+from ..analysis.correctness import (Gradients, UnsafeCall, marks, masked_gradients, not_of, off, own_gradients, unsafe_calls,
+                                    without_implied, wrong)
 from ..analysis.watch import Healing, ProbeFacts
 from ..probes import Needs
 from ..run import DEFAULT, Compared
-from ..saying.units import Count, listed, number_word, verb
+from ..saying.units import Count, listed, number_word, plural, verb
 from .model import Leads
 from .needs import share
 
@@ -22,8 +23,6 @@ PLAIN = frozenset({Needs.MASK, Needs.GRADIENTS})
 """What a call without a mask of one's own and without gradients has not."""
 CAUSAL = frozenset({Needs.MASK, Needs.DROPOUT, Needs.GROUPED, Needs.UNEQUAL_LENGTHS})
 """What a call of q, k, v and `is_causal` alone has not, where there are as many queries as keys."""
-MANY = 4
-"""How many conditions one sentence of the front page names."""
 
 
 def named(probe: ProbeFacts) -> str:
@@ -43,16 +42,6 @@ def with_needs(needs: frozenset[Needs]) -> str:
 def call(needs: frozenset[Needs]) -> str:
     """`a call with gradients and logits far from 0`; `any call` where nothing special is needed."""
     return f"a call with {with_needs(needs)}" if needs else "any call"
-
-
-def calls(conditions: Sequence[frozenset[Needs]], most: int | None = None) -> str:
-    """`a call with gradients, or one with one query`; conditions beyond `most` are counted."""
-    shown = conditions[:most] if most else conditions
-    if any(not needs for needs in shown):
-        return "any call"
-    said = [f"one with {with_needs(needs)}" for needs in shown]
-    rest = [f"{Count(len(conditions) - len(shown))} more kinds of call" if len(conditions) - len(shown) > 1 else "one more kind of call"] if len(conditions) > len(shown) else []
-    return "a call" + ", or ".join([*said, *rest]).removeprefix("one") if said else ""
 
 
 def came_out(compared: Sequence[Compared]) -> str:
@@ -100,10 +89,28 @@ def mark_notes(facts: RunFacts, variants: Iterable[str]) -> tuple[str, ...]:
     return tuple(f"{MARK} {_mark_note(facts, name)}" for name in variants if mark(facts, name))
 
 
+def listed_notes(facts: RunFacts, variants: Iterable[str]) -> tuple[str, ...]:
+    """As `mark_notes`, for a page that lists the unsafe calls itself: one sentence for all marked, and one for each with wrong gradients."""
+    found = [name for name in variants if marks(facts, name)]
+    off_there = [f"{MARK} {_gradient_note(facts, name)}" for name in variants if wrong_gradients(facts, name)]
+    titles = [facts.variants[name].title for name in found]
+    said = [f"{MARK} {listed(titles)}: right at this run's shape, and not in every call on this device; the list below says in which."] if found else []
+    return (*said, *off_there)
+
+
+def unsafe_list(facts: RunFacts) -> list[str]:
+    """A line per kind of call that comes out wrong here, with its number and for which choices."""
+    return [f"**{one.number}**: a call with {with_needs(one.needs)} ({fallen_said(one)})" for one in unsafe_calls(facts) if not one.trap]
+
+
+def _gradient_note(facts: RunFacts, variant: str) -> str:
+    return f"{facts.variants[variant].title} gives wrong gradients with this run's inputs ({wrong_gradients(facts, variant)}): do not train with it here."
+
+
 def _mark_note(facts: RunFacts, variant: str) -> str:
-    found, off_there, named_so = marks(facts, variant), wrong_gradients(facts, variant), facts.variants[variant].title
+    found, named_so = marks(facts, variant), facts.variants[variant].title
     said = [f"{named_so} is right at this run's shape and gives a wrong result elsewhere on this device: avoid {avoided(found)}."] if found else []
-    return " ".join([*said, *([f"{named_so} gives wrong gradients with this run's inputs ({off_there}): do not train with it here."] if off_there else [])])
+    return " ".join([*said, *([_gradient_note(facts, variant)] if wrong_gradients(facts, variant) else [])])
 
 
 def avoided(probes: Sequence[ProbeFacts]) -> str:
@@ -131,12 +138,13 @@ def _unsafe_gradients(facts: RunFacts) -> str:
 
 
 def _unsafe_calls(facts: RunFacts) -> str:
-    found = wrong(facts)
+    found = [one for one in unsafe_calls(facts) if DEFAULT in one.choices and not one.trap]
     if not found:
         return ""
-    picked = dict.fromkeys(title(one.picked) for one in found if one.picked)
-    return (f"**Unpinned, {calls(unsafe_needs(facts), MANY)} can come out wrong on this device**: {number_of(len(found), 'public report')} "
-            f"{verb(len(found), 'reproduces', 'reproduce')} here{f' ({listed(list(picked))})' if picked else ''}.")
+    reports_met = wrong(facts)
+    picked = dict.fromkeys(title(one.picked) for one in reports_met if one.picked)
+    return (f"**Unpinned, {plural(len(found), 'kind of call comes', 'kinds of call come')} out wrong on this device**: {number_of(len(reports_met), 'public report')} "
+            f"{verb(len(reports_met), 'reproduces', 'reproduce')} here{f' ({listed(list(picked))})' if picked else ''}.")
 
 
 def unless(facts: RunFacts, leads: Leads | None, args: Mapping[str, Any]) -> str:
@@ -144,28 +152,26 @@ def unless(facts: RunFacts, leads: Leads | None, args: Mapping[str, Any]) -> str
     if leads is None:
         return ""
     choices, without = _choices(leads, args), leads.without | (not_of(facts.workload) if leads.this_shape else frozenset())
-    found = [needs for choice in choices for needs in unsafe_needs(facts, choice, without)]
-    conditions = tuple(dict.fromkeys(needs for needs in found if not any(other < needs for other in found)))
-    limits = [_not_for(facts, choices, without, conditions), _mind(facts, choices, without)]
-    return " ".join(said for said in limits if said)
+    met = [one for one in unsafe_calls(facts) if not one.needs & without and any(choice in one.choices for choice in choices)]
+    wrong_ones = [one for one in met if not one.trap]
+    mind = [one for one in met if one.trap and any(probe.right_pins for probe in one.probes)]
+    said = "; ".join([*([f"not for {numbered(wrong_ones)}"] if wrong_ones else []), *([f"mind {numbered(mind)}"] if mind else [])])
+    return f"{said[:1].upper()}{said[1:]} (“Is it right?”)." if said else ""
 
 
-def _not_for(facts: RunFacts, choices: Sequence[str], without: frozenset[Needs], conditions: Sequence[frozenset[Needs]]) -> str:
-    if not conditions:
-        return ""
-    wrong_ones = [choice for choice in choices if concerned(wrong(facts, choice), without)]
-    who = "the unpinned call" if DEFAULT in wrong_ones else listed([title(choice) for choice in wrong_ones])
-    return f"Not for {calls(conditions)}: there {who} can give a wrong result on this device (“Is it right?” says what to write)."
+def numbered(found: Sequence[UnsafeCall]) -> str:
+    """`unsafe calls 1 to 3 and 5`: the rows of the one list that says what such a call has, and what to write instead."""
+    noun = "trap" if found and found[0].trap else "unsafe call"
+    numbers = [one.number for one in found]
+    runs = [[number for number in numbers if number - numbers.index(number) == start] for start in dict.fromkeys(number - place for place, number in enumerate(numbers))]
+    said = [part for run in runs for part in ([f"{run[0]} to {run[-1]}"] if len(run) > 2 else [str(number) for number in run])]
+    return f"{noun}{'s' if len(found) > 1 else ''} {listed(said)}"
 
 
-def _mind(facts: RunFacts, choices: Sequence[str], without: frozenset[Needs]) -> str:
-    """The traps that these choices fall into and another backend does not: there the choice decides what comes out."""
-    met = [one for one in concerned(traps(facts), without) if one.right_pins and any(one.wrong(choice) for choice in choices)]
-    if not met:
-        return ""
-    fallen = [choice for choice in choices if any(one.wrong(choice) for one in met)]
-    who = "the unpinned call" if DEFAULT in fallen else listed([title(choice) for choice in fallen])
-    return f"Mind {calls(list(dict.fromkeys(one.probe.needs for one in met)))}: there {who} {verb(fallen, 'falls', 'fall')} into a trap that not every backend has (“Is it right?” says what to write)."
+def fallen_said(one: UnsafeCall) -> str:
+    """`unpinned (cuDNN), cuDNN`: for which choices a kind of call goes wrong."""
+    picked = dict.fromkeys(title(found.picked) for probe in one.probes if (found := probe.tried(DEFAULT)) is not None and found.picked)
+    return ", ".join(f"unpinned{f' ({listed(list(picked))})' if picked else ''}" if choice == DEFAULT else title(choice) for choice in one.choices)
 
 
 def _choices(leads: Leads, args: Mapping[str, Any]) -> tuple[str, ...]:
@@ -187,12 +193,17 @@ def instead(probes: Sequence[ProbeFacts]) -> str:
 
 
 def _instead(probe: ProbeFacts) -> str:
-    start = f"For {call(probe.probe.needs)} ({named(probe)}): "
+    said = cure_said(probe)
+    return f"For {call(probe.probe.needs)} ({named(probe)}): {said}." if said else ""
+
+
+def cure_said(probe: ProbeFacts) -> str:
+    """What to write in place of a call that goes wrong: the cure that was seen to cure, or the pins that came out right; empty where nothing is known to help."""
     if probe.healing is Healing.CURES and probe.probe.cure:
-        return f"{start}{probe.probe.cure.words.rstrip('.')}."
+        return probe.probe.cure.words.rstrip(".")
     pins = [f"`{BACKENDS[choice].pin}`" for choice in probe.right_pins]
     if pins and not probe.trap:
-        return f"{start}pin {listed(pins, 'or')} around it, with `sdpa_kernel(...)`, which came out right here."
+        return f"pin {listed(pins, 'or')} around it, with `sdpa_kernel(...)`, which came out right here"
     return ""
 
 

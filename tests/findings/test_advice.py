@@ -13,10 +13,12 @@ from test_findings_hbm_dominates import spent
 from turned import counted, kernels, renamed, timed, with_extra_kernel
 
 from reportgen.analysis import SIX, State, watch
+from reportgen.analysis.correctness import unsafe_calls
 from reportgen.findings import claims, outcomes
 from reportgen.probes import Needs
 from reportgen.questions.evaluate import fill
 from reportgen.questions.gates import GATES
+from reportgen.questions.right_words import numbered
 from reportgen.run import DefaultBackend, MaskedRow
 
 PIECES = [(claim.id, case, place) for claim in claims() for case, told in claim.cases.items() for place in range(len(told.advice))]
@@ -340,7 +342,7 @@ def test_advice_is_limited_by_what_reproduces_and_only_by_that():
     assert advised(with_a_mask, "flash-fastest")[0] == unpinned, "its own words rule a mask out"
     far = watch.build(recorded({"far-logits": {"default": wrong(picked="cudnn")}}), [replace(one, needs=frozenset({Needs.LARGE_LOGITS})) for one in KNOWN])
     assert advised(replace(facts(), watch=far), "flash-fastest")[0] == (
-        f"{unpinned} Not for a call with logits far from 0: there the unpinned call can give a wrong result on this device (“Is it right?” says what to write).")
+        f"{unpinned} Not for unsafe call 1 (“Is it right?”).")
 
 
 def test_a_trap_limits_advice_where_the_choice_of_a_backend_decides_what_comes_out():
@@ -348,18 +350,25 @@ def test_a_trap_limits_advice_where_the_choice_of_a_backend_decides_what_comes_o
     some = {"default": wrong(error=1.2, picked="cudnn"), "cudnn": wrong(error=1.2)}
     empty = [replace(one, needs=frozenset({Needs.MASK, Needs.EMPTY_ROWS})) if one.id == "one-query-causal" else one for one in KNOWN]
     run = replace(facts(), watch=watch.build(recorded({"one-query-causal": some}), empty))
-    assert advised(run, "sdpa-pin")[0].endswith("In production leave the choice to PyTorch unless you have timed your shapes. Mind a call with a row that may see no key: "
-                                                "there the unpinned call falls into a trap that not every backend has (“Is it right?” says what to write).")
+    assert advised(run, "sdpa-pin")[0].endswith("In production leave the choice to PyTorch unless you have timed your shapes. Mind trap 1 (“Is it right?”).")
     assert "Mind" not in advised(run, "flash-fastest")[0], "its own words rule a mask out"
     everyone = replace(facts(), watch=watch.build(recorded({"one-query-causal": {name: wrong(error=1.2) for name in ("default", "math", "efficient", "flash", "cudnn")}}), empty))
     assert advised(everyone, "sdpa-pin")[0].endswith("In production leave the choice to PyTorch unless you have timed your shapes.")
 
 
-def test_a_condition_that_a_wider_one_holds_is_not_named_twice():
+def test_advice_names_every_row_of_the_list_that_concerns_it():
+    """The list numbers what goes wrong; a narrower condition is a row of its own, and whoever reads `2` alone would take it for safe."""
     given = tried(facts(), {"mask-in-fp32": {"default": wrong()}, "shared-heads": {"default": wrong()}})
-    piece = advised(given, "sdpa-pin")[0]
-    assert piece.endswith("Not for a call with a mask in another type than q, or one with a mask of its own and operands that are not contiguous: there the unpinned call can give "
-                          "a wrong result on this device (“Is it right?” says what to write).")
+    assert advised(given, "sdpa-pin")[0].endswith("Not for unsafe calls 1 and 2 (“Is it right?”).")
+    assert [(one.number, one.choices, [probe.probe.id for probe in one.probes]) for one in unsafe_calls(given)] == [(1, ("default",), ["mask-in-fp32"]), (2, ("default",), ["shared-heads"])]
     wider = watch.build(recorded({"mask-in-fp32": {"default": wrong()}, "shared-heads": {"default": wrong()}}),
                         [replace(one, needs=frozenset({Needs.MASK})) if one.id == "shared-heads" else one for one in KNOWN])
-    assert "Not for a call with a mask of its own: there" in advised(replace(facts(), watch=wider), "sdpa-pin")[0]
+    assert advised(replace(facts(), watch=wider), "sdpa-pin")[0].endswith("Not for unsafe calls 1 and 2 (“Is it right?”).")
+
+
+def test_numbers_in_a_row_are_said_as_a_range():
+    def held(*numbers):
+        return [replace(unsafe_calls(tried(facts(), {"mask-in-fp32": {"default": wrong()}}))[0], number=number) for number in numbers]
+
+    assert numbered(held(2)) == "unsafe call 2" and numbered(held(1, 2)) == "unsafe calls 1 and 2"
+    assert numbered(held(1, 2, 3, 5)) == "unsafe calls 1 to 3 and 5" and numbered(held(1, 3, 4)) == "unsafe calls 1, 3 and 4"

@@ -14,15 +14,16 @@ from reportgen.review.rerun import keys
 
 UNDER_A_MASK = "SDPA cuDNN gives wrong gradients with this run's inputs (under a mask gradient of v: relative error 5 %, allowed 0.65 %): do not train with it here."
 QUIET = ("probe_elsewhere", "probe_nowhere", "probes_refused", "trap_only", "old_run_without_probes", "wrong_gradients")
-LINE = "**Unpinned, a call with a mask in another type than q can come out wrong on this device**: one public report reproduces here (cuDNN)."
+LINE = "**Unpinned, 1 kind of call comes out wrong on this device**: one public report reproduces here (cuDNN)."
 CAST = "For a call with a mask in another type than q (pytorch#191612): Cast the mask to the type of q."
-LIMIT = ("Not for a call with a mask in another type than q: there the unpinned call can give a wrong result on this device (“Is it right?” says what to write).")
+LIMIT = "Not for unsafe call 1 (“Is it right?”)."
+ROW = "- **1**: a call with a mask in another type than q (unpinned (cuDNN), cuDNN)\n"
 NOTE = "† SDPA cuDNN is right at this run's shape and gives a wrong result elsewhere on this device: avoid a mask in another type than q (pytorch#191612)."
 
 
 def test_what_the_unpinned_call_gets_wrong_stands_before_the_winner(copies: Harness):
     front = copies["probe_on_default"].front
-    assert f"{LINE} [What comes out, and what to write](findings/is-it-right.md)" in front
+    assert f"> {LINE} [Which, and what to write](findings/is-it-right.md#what-to-do-in-your-code)" in front and f"> {ROW}" in front
     assert front.index(LINE) < front.index("is the fastest here")
     assert LINE in copies["probe_on_default"].readme
     terminal = " ".join(copies["probe_on_default"].terminal.split())
@@ -32,22 +33,22 @@ def test_what_the_unpinned_call_gets_wrong_stands_before_the_winner(copies: Harn
 @pytest.mark.parametrize("name", QUIET)
 def test_nothing_is_said_against_the_unpinned_call_where_nothing_reproduces_there(name: str, copies: Harness):
     copy = copies[name]
-    assert "can come out wrong" not in copy.front + copy.readme + copy.terminal
+    assert "comes out wrong on this device" not in copy.front + copy.readme + copy.terminal
     assert "so there is nothing to pin for speed." in copy.front
 
 
 def test_nothing_to_pin_is_said_with_its_conditions_where_the_unpinned_call_is_not_right_everywhere(copies: Harness):
     front = copies["probe_on_default"].front
     assert "so there is nothing to pin for speed" not in front
-    assert "- Unpinned, PyTorch picks SDPA cuDNN for this shape; without a mask of one's own and without gradients there is nothing to pin for speed.\n" in front
+    assert "Unpinned, PyTorch picks SDPA cuDNN for this shape; without a mask of one's own and without gradients there is nothing to pin for speed.\n" in front
 
 
 def test_the_first_piece_of_advice_is_what_to_write(copies: Harness):
     front = copies["probe_on_default"].front
-    first = front.split("## What to change in your code today\n\n")[1].split("\n")[0]
-    assert first == f"- **[Is it right?](findings/is-it-right.md#what-to-do-in-your-code)**: {CAST}"
-    trapped = copies["trap_only"].front.split("## What to change in your code today\n\n")[1].split("\n")[0]
-    assert trapped.endswith("For a call with one query and fewer queries than keys and `is_causal` (one-query-causal): Align the mask with the last key.")
+    first = front.split("## What to change in your code\n\n")[1].split("\n")[0]
+    assert first == f"- {CAST} [Is it right?](findings/is-it-right.md#what-to-do-in-your-code)"
+    trapped = copies["trap_only"].front.split("## What to change in your code\n\n")[1].split("\n")[0]
+    assert trapped.startswith("- For a call with one query and fewer queries than keys and `is_causal` (one-query-causal): Align the mask with the last key.")
 
 
 def test_leave_it_open_names_the_calls_for_which_it_is_not_safe(copies: Harness):
@@ -65,18 +66,20 @@ def test_advice_whose_words_rule_a_condition_out_is_given_without_it(copies: Har
 
 def test_a_pinned_backend_that_is_wrong_limits_what_leads_to_it(copies: Harness):
     text = copies["probe_elsewhere"].pages["findings/math-slowdown.md"]
-    assert "Not for a call with a mask of its own and operands that are not contiguous: there efficient can give a wrong result on this device" in text
+    assert "Not for unsafe call 1 (“Is it right?”)." in text
+    assert "| 1 | a mask of its own and operands that are not contiguous | efficient |" in copies["probe_elsewhere"].pages["findings/is-it-right.md"]
 
 
 def test_a_variant_is_marked_wherever_it_is_ranked(copies: Harness):
     copy = copies["probe_on_default"]
-    assert "| [SDPA cuDNN †](variants/sdpa_cudnn.md) | 58.6 |" in copy.front
+    assert re.search(r"\| \[SDPA cuDNN †\]\(variants/sdpa_cudnn.md\) \| [^|]* \| 58.6 \|", copy.front)
     assert "| [SDPA cuDNN †](docs/variants/sdpa_cudnn.md) |" in copy.readme
     assert "† SDPA cuDNN is right in a forward at this shape, and not in every call on this device." in copy.front
     assert "| SDPA cuDNN † | 58.6 µs" in copy.pages["findings/fastest.md"]
     assert re.search(r"\| 58\.6 † \|", copy.pages["compare.md"]) and "| 1.00× † |" in copy.pages["compare.md"]
     assert "sdpa_cudnn †" in copy.terminal
-    for text in (copy.front, copy.readme, copy.pages["findings/fastest.md"], copy.pages["compare.md"], " ".join(copy.terminal.split())):
+    assert "† SDPA cuDNN: right at this run's shape, and not in every call on this device; the list below says in which." in copy.front and f"> {ROW}" in copy.front
+    for text in (copy.readme, copy.pages["findings/fastest.md"], copy.pages["compare.md"], " ".join(copy.terminal.split())):
         assert NOTE in text
 
 
@@ -103,7 +106,7 @@ def test_gradients_that_are_wrong_under_a_mask_alone_keep_their_time_and_carry_t
     copy = copies["wrong_gradients_under_a_mask"]
     said = "**Unpinned, PyTorch picks SDPA cuDNN here, and its gradients are wrong** with this run's inputs: under a mask gradient of v: relative error 5 %, allowed 0.65 %."
     assert said in copy.front and copy.front.index(said) < copy.front.index("is the fastest here") and said in copy.readme
-    assert "can come out wrong on this device" not in copy.front
+    assert "out wrong on this device" not in copy.front
     assert f"† {UNDER_A_MASK}" in copy.front and "| [SDPA cuDNN †](variants/sdpa_cudnn.md) | ok | 248 |" in copy.pages["beyond.md"]
     assert "| SDPA cuDNN | right: at most 0.3 % in 3 tensors | wrong: gradient of v: relative error 5 %, allowed 0.65 % |" in copy.pages["findings/is-it-right.md"]
     assert "wrong result: gradient of v: relative error 5 %, allowed 0.65 %" in copy.pages["variants/sdpa_cudnn.md"]
