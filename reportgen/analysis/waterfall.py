@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from enum import Enum
 
 from .bounds import requested
-from .masking import MASK_OPS
 from .model import ActivityFacts, RunFacts, VariantFacts
 from .patterns import math_fallback, rebuilt_mask
+from .patterns.hidden_copy import MASK_OPS
 from .softmax import SAFE_OP, SOFTMAX_OP
 
 PRODUCTS = ("aten::bmm", "aten::mm", "aten::addmm", "aten::baddbmm")

@@ -5,12 +5,13 @@ from __future__ import annotations
 from ..analysis import RunFacts
 from ..analysis.kernels import implementation, main_kernel
 from ..analysis.masking import takes_no_mask
+from ..analysis.round_trips import Lead, round_trips
 from ..analysis.traffic import SPILL, Traffic, forward_traffic, why_no_ratio
 from ..hardware.kernel_names import Implementation
 from ..questions import needs
 from ..questions.kernel_tables import kernel_args
-from ..questions.limit_words import BEYOND_CACHE
-from ..questions.model import Advice, Because, Case, Decision, Finding, Leads, Relies, claim, decide, not_measurable
+from ..questions.limit_words import BEYOND_CACHE, percent
+from ..questions.model import Advice, Because, Case, Decision, Finding, Leads, Question, Relies, answer, claim, decide, not_measurable
 from ..questions.right_words import CAUSAL
 from ..questions.shared import OTHER_SHAPE, other_workload, software
 from ..run import DEFAULT
@@ -131,6 +132,23 @@ def _counted_args(facts: RunFacts, traffic: Traffic) -> dict[str, object]:
             "operands_cached": why_no_ratio(facts) is not None}
 
 
+ANSWERS: dict[str, Case] = {
+    "both": answer("Step by step, passes over the score matrix take {passes} of naive in place's GPU time and the matmuls {matmuls}. "
+                   "Flash makes none of these passes: it holds at most {peak} beyond its inputs, where the score matrix alone would be {scores}."),
+    **{name: answer(case.headline) for name, case in FLASH_CASES.items()},
+}
+
+
+def answer_rule(facts: RunFacts) -> Decision:
+    """What takes the time without flash, and what flash keeps out of memory; where a part of it is not known, flash's kernel."""
+    found, flash = flash_rule(facts), facts.variants["sdpa_flash"]
+    inplace = facts.variants.get("naive_inplace")
+    trips = round_trips(facts, inplace) if inplace and inplace.ok else None
+    if found.case != "one-kernel" or trips is None or trips.lead is not Lead.PASSES or flash.peak_memory_bytes is None or flash.peak_memory_bytes >= facts.workload.score_bytes:
+        return found
+    return decide("both", passes=percent(trips.passes / trips.total), matmuls=percent(trips.matmuls / trips.total), peak=Bytes(flash.peak_memory_bytes), scores=Bytes(facts.workload.score_bytes))
+
+
 FINDING = Finding(
     slug="flash-hbm",
     title="Flash: the scores stay on the chip",
@@ -141,4 +159,5 @@ FINDING = Finding(
         claim("flash-never-writes-scores", "Flash keeps the scores on the chip and never writes them to HBM.", never_rule, NEVER_CASES, needs=(needs.ran("sdpa_flash"), BEYOND_CACHE,)),
     ),
     evidence=evidence,
+    answer=Question("flash-hbm-answer", "What takes the time without flash, and what does flash do about it?", answer_rule, ANSWERS, needs=(needs.lane("sdpa_flash"),)),
 )

@@ -10,7 +10,7 @@ from ..numbers.statistics import magnitude
 from ..questions import needs
 from ..questions.bar_charts import time_bars
 from ..questions.kernel_tables import beside
-from ..questions.model import Advice, Because, Case, Decision, Evidence, Finding, Leads, claim, decide
+from ..questions.model import Advice, Because, Case, Decision, Evidence, Finding, Leads, Question, answer, claim, decide
 from ..questions.needs import compared, unmet
 from ..questions.ranked import UNSTEADY, disagreement, interval, over_processes, timers_used, whiskers
 from ..questions.shared import OTHER_SHAPE, other_workload, software
@@ -69,6 +69,18 @@ def slower_rule(facts: RunFacts) -> Decision:
         inplace=Seconds(inplace.times[quantity.name].median), math=Seconds(math.times[quantity.name].median), quantity=quantity.label,
         threshold=Percent(100 * pair.threshold), apart=disagreement([pair]), fused_faster=bool(faster(facts, math.id)),
         software=software(facts, "torch", "cublas"), wall=quantity.name == "wall_time", tf32=tf32_setting(facts), other_workload=other_workload(facts), **math_waterfall.ranked_args(facts))
+
+
+ANSWERS: dict[str, Case] = {
+    "ranked": answer("SDPA math takes {ratio} the {quantity} of naive in place, {math} against {inplace}. Most of the extra time goes into {most}."),
+    **{name: answer(case.headline) for name, case in SLOWER_CASES.items()},
+}
+
+
+def answer_rule(facts: RunFacts) -> Decision:
+    """The claim's decision; where the traces rank the causes of the extra time, with the largest."""
+    found = slower_rule(facts)
+    return decide("ranked", **found.args) if found.case == "slower" and found.args.get("most") else found
 
 
 def _ratio_args(pair: Pair) -> dict[str, object]:
@@ -216,4 +228,5 @@ FINDING = Finding(
         claim("math-20-kernels", f"SDPA math launches {published.of('sdpa_math', 'kernels')} kernels, the naive forward in place {published.of('naive_inplace', 'kernels')}.", count_rule, COUNT_CASES, needs=(needs.lane(*PAIR),)),
     ),
     evidence=evidence,
+    answer=Question("math-slowdown-answer", "What does math cost, and where does the time go?", answer_rule, ANSWERS, needs=(needs.ran(*PAIR),)),
 )

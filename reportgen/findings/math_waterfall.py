@@ -18,6 +18,8 @@ from ..saying.units import Bytes, Percent, Ratio, Seconds, added, listed
 PAIR = ("naive_inplace", "sdpa_math")
 PASSES = (Group.SOFTMAX, Group.MASK_APPLIED)
 """The passes over the score matrix that both variants take; wider elements could lengthen them."""
+MOST = 0.75
+"""The causes that the answer names make up at least this part of the extra time."""
 _PAGES = {Group.MATMULS: ("which unit", "math-cuda-cores"), Group.CASTS: ("the casts", "math-cuda-cores"), Group.DROPPED_CAST: ("the casts", "math-cuda-cores"),
           Group.SAFE_SOFTMAX: ("safe softmax", "safe-softmax"), Group.MASK_BUILT: ("the mask", "mask-rebuilt"), Group.MASK_APPLIED: ("the mask", "mask-rebuilt")}
 """Group → the finding that explains it."""
@@ -42,9 +44,24 @@ def ranked_args(facts: RunFacts) -> dict[str, object]:
     causes = [step for step in found.steps if step.extra > 0 and (found.share(step) or 0.0) >= WORTH_NAMING]
     saved = [step for step in reversed(found.steps) if -step.extra >= WORTH_NAMING * found.gap]
     built = next((step for step in found.steps if step.group is Group.MASK_BUILT), None)
-    return {"gap": Seconds(found.gap), "ranked": listed([_cause(facts, found, step) for step in causes]),
+    return {"gap": Seconds(found.gap), "most": _most(facts, found, causes), "ranked": listed([_cause(facts, found, step) for step in causes]),
             "saved": listed([f"{step.group.value} ({Seconds(-step.extra)})" for step in saved]),
             "mask_share": _share(found, built) if built else None, **wide_args(facts)}
+
+
+def _most(facts: RunFacts, found: Waterfall, causes: Sequence[Step]) -> str:
+    """The largest causes that together make up most of the extra time."""
+    named: list[Step] = []
+    for step in causes:
+        named.append(step)
+        if sum(found.share(one) or 0.0 for one in named) >= MOST:
+            break
+    return listed([f"{step.group.value}{_how(facts, step)} ({_share(found, step)})" for step in named])
+
+
+def _how(facts: RunFacts, step: Step) -> str:
+    unit = _unit(facts) if step.group is Group.MATMULS else None
+    return f" {unit}" if unit else ""
 
 
 def wide_args(facts: RunFacts) -> dict[str, object]:

@@ -216,3 +216,15 @@ def test_no_limit_is_told_where_the_cache_may_hold_the_scores():
     table = shown.tables[0]
     assert {row[-1] for row in table.rows} == {"not told"} and table.notes[-1].startswith("Nothing is told here")
     assert not any(chart.name == "flash-hbm-limits" for chart in shown.charts)
+
+
+def test_the_answer_tells_what_takes_the_time_and_what_flash_keeps_out_of_memory():
+    assert evaluate(FINDING.answer, facts()).headline == (
+        "Step by step, passes over the score matrix take 82 % of naive in place's GPU time and the matmuls 17.9 %. Flash makes none of these passes: it holds at most 16.5 MiB beyond its "
+        "inputs, where the score matrix alone would be 256 MiB.")
+
+
+@pytest.mark.parametrize("turn", [lambda run: variant(run, "sdpa_flash", peak_memory_bytes=256 * MIB), lambda run: variant(run, "naive_inplace", activities=()), lambda run: replace(run, ceilings=None)])
+def test_without_one_of_its_facts_the_answer_is_flashs_kernel(turn):
+    run = turn(facts())
+    assert evaluate(FINDING.answer, run).headline == evaluate(CLAIMS["flash-one-kernel"], run).headline
