@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from .. import analysis as facts_room
 from ..analysis import RunFacts
+from ..analysis import maps as maps_room
+from ..analysis.maps import MapFacts
 from ..questions.model import Finding
 from ..readings import READINGS
 from ..run import Run
-from . import claims, compare, device, finding, front, names, navigation, reading, scripts, site, tree, variant
+from ..shapes import record
+from . import claims, compare, device, finding, front, names, navigation, reading, scripts, shape_map, site, tree, variant
 
 ASSETS = "assets"
 
 
-def render_facts(all_facts: Sequence[RunFacts], featured: str, findings: Sequence[Finding] | None = None) -> dict[str, str | bytes]:
+def render_facts(all_facts: Sequence[RunFacts], featured: str, findings: Sequence[Finding] | None = None,
+                 maps: Sequence[MapFacts] = ()) -> dict[str, str | bytes]:
     """Every generated file: path below the docs root → Markdown, SVG or Python.
 
     Args:
         featured: slot of the run that shared pages show in full.
         findings: all of them where not given; tests give fewer.
+        maps: of devices that have one.
     Raises:
         ValueError: no run is in that slot.
     """
@@ -29,7 +34,7 @@ def render_facts(all_facts: Sequence[RunFacts], featured: str, findings: Sequenc
         from ..findings import FINDINGS
 
         findings = FINDINGS
-    all_pages = site.build(all_facts, featured, findings)
+    all_pages = site.build(all_facts, featured, findings, maps)
     found = all_pages.files
     found[front.INDEX] = front.index(all_pages)
     for number, item in enumerate(all_pages.findings, start=1):
@@ -42,6 +47,7 @@ def render_facts(all_facts: Sequence[RunFacts], featured: str, findings: Sequenc
     found[compare.PATH] = compare.render(all_pages)
     found[claims.PATH] = claims.render(all_pages)
     found[names.PATH] = names.render(all_pages)
+    found.update(shape_map.files(all_pages))
     for path in front.READING:
         found[path] = front.reading(all_pages, path)
     for facts in all_pages.runs:
@@ -54,22 +60,26 @@ def render_facts(all_facts: Sequence[RunFacts], featured: str, findings: Sequenc
     return site.by_path(found)
 
 
-def render(runs: Sequence[Run], out: Path, featured: str, source: Path) -> None:
+def render(runs: Sequence[Run], out: Path, featured: str, source: Path, maps: Sequence[Path] = ()) -> None:
     """Writes the docs tree `out`, with its `nav.yml`, from recorded runs.
 
     Pages and charts that no run renders to any more are removed. Where `out` is not `source` (the
     committed docs folder), the evidence and the style sheets are copied, so that `out` builds alone.
+
+    Args:
+        maps: files of recorded maps.
     """
-    tree.write(files(runs, featured), out)
-    tree.copy_evidence({run.slot: run for run in runs}, out)
+    tree.write(files(runs, featured, maps), out)
+    tree.copy_evidence({run.slot: run for run in runs}, out, maps)
     if out.resolve() != source.resolve():
-        tree.drop_evidence({run.slot for run in runs}, out)
+        tree.drop_evidence({run.slot for run in runs}, out, maps)
         shutil.copytree(source / ASSETS, out / ASSETS, dirs_exist_ok=True)
 
 
-def files(runs: Sequence[Run], featured: str) -> dict[str, str | bytes]:
-    """As `render_facts`, from recorded runs."""
-    return render_facts([facts_room.build(run) for run in runs], featured)
+def files(runs: Sequence[Run], featured: str, maps: Iterable[Path] = ()) -> dict[str, str | bytes]:
+    """As `render_facts`, from recorded runs and the files of recorded maps."""
+    read = [maps_room.build(record.read(file), file.parent.name) for file in maps]
+    return render_facts([facts_room.build(run) for run in runs], featured, maps=read)
 
 
 def check(runs: Sequence[Run], docs: Path, featured: str) -> list[str]:

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from ..errors import PageMismatch, ReportError
 from ..review import checks
 from ..run import Run, swap
 from ..run.layout import Layout
+from ..shapes import record
 from . import readme, tree
 
 EPOCH = "315532800"
@@ -42,7 +44,7 @@ def rendered(layout: Layout, otherwise: str | None = None) -> Rendered:
     """Renders the recorded runs. otherwise: the slot to feature where none is named yet."""
     runs = layout.recorded_runs()
     featured = layout.featured(runs, otherwise)
-    return Rendered(layout, runs, pages.files(runs, featured), _readme(layout, runs, featured))
+    return Rendered(layout, runs, pages.files(runs, featured, record.discover(layout.recorded)), _readme(layout, runs, featured))
 
 
 def render_recorded(layout: Layout) -> list[Run]:
@@ -80,8 +82,18 @@ def render_live(layout: Layout, folder: Path | None = None) -> list[Run]:
     """
     runs = layout.with_live(folder)
     slot = next((each.slot for each in runs if each.path == folder), None)
-    pages.render(runs, layout.live_docs, layout.featured(runs, otherwise=slot), layout.docs)
+    pages.render(runs, layout.live_docs, layout.featured(runs, otherwise=slot), layout.docs, maps(layout))
     return runs
+
+
+def maps(layout: Layout) -> list[Path]:
+    """The files of the recorded maps, and of live ones of other devices; a live one that cannot be read is left out."""
+    found = {file.parent.name: file for file in record.discover(layout.recorded)}
+    for file in record.discover(layout.live):
+        with suppress(ReportError):
+            record.read(file)
+            found.setdefault(file.parent.name, file)
+    return [found[slug] for slug in sorted(found)]
 
 
 def check(layout: Layout) -> None:
@@ -97,7 +109,7 @@ def check(layout: Layout) -> None:
         raise PageMismatch("\n".join(["docs/runs is not in order", *looked.disorder]), cure="do what each line says, then `make render`")
     runs = layout.recorded_runs()
     featured = layout.featured(runs)
-    files = pages.files(runs, featured)
+    files = pages.files(runs, featured, record.discover(layout.recorded))
     problems = [line.removeprefix(f"{layout.root}/") for line in tree.differences(files, layout.docs)]
     text = _text(layout)
     problems += readme.differences(text, _readme(layout, runs, featured)) + readme.typed(text)

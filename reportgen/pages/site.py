@@ -9,6 +9,7 @@ from typing import Any
 import variants
 
 from ..analysis import RunFacts, State, VariantFacts
+from ..analysis.maps import MapFacts
 from ..questions import evaluate
 from ..questions.model import Chart, Evidence, Finding, Outcome
 from ..saying.markup import alt, escaped, label, sentence
@@ -26,6 +27,7 @@ class Site:
 
     featured: the run that shared pages show in full
     files: what has been rendered so far, path below the docs root → content
+    maps: of devices that have one, in the order of their names
     """
 
     runs: tuple[RunFacts, ...]
@@ -34,6 +36,7 @@ class Site:
     outcomes: Mapping[str, Mapping[str, Outcome]]
     evidence: Mapping[str, Mapping[str, Evidence]]
     files: dict[str, str | bytes] = field(default_factory=dict)
+    maps: tuple[MapFacts, ...] = ()
 
     @property
     def others(self) -> tuple[RunFacts, ...]:
@@ -52,7 +55,7 @@ class Site:
         return f"{image}\n\n*{sentence(caption)}*" if caption else image
 
 
-def build(runs: Sequence[RunFacts], featured: str, findings: Sequence[Finding]) -> Site:
+def build(runs: Sequence[RunFacts], featured: str, findings: Sequence[Finding], maps: Sequence[MapFacts] = ()) -> Site:
     """Evaluates every claim and gathers every finding's evidence on every run.
 
     Raises:
@@ -65,7 +68,7 @@ def build(runs: Sequence[RunFacts], featured: str, findings: Sequence[Finding]) 
         raise ValueError(f"no recorded run in slot {featured!r}; there are {', '.join(run.slot for run in ordered) or 'none'}")
     outcomes = {run.slot: evaluate.outcomes([claim for finding in findings for claim in finding.claims], run) for run in runs}
     evidence = {run.slot: {finding.slug: evaluate.shown(finding, run) for finding in findings} for run in runs}
-    return Site(ordered, chosen, tuple(findings), outcomes, evidence)
+    return Site(ordered, chosen, tuple(findings), outcomes, evidence, maps=tuple(sorted(maps, key=lambda one: one.slug)))
 
 
 def completed(run: RunFacts, runs: Sequence[RunFacts]) -> RunFacts:

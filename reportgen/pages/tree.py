@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ..run import RUN_FILE, Run, names, swap
 from ..run.noise import NOISE_FILE
+from ..shapes.record import MAP_FILE
 from .site import MARKER, PYTHON_MARKER, SVG_MARKER
 
 NAVIGATION = "nav.yml"
@@ -55,7 +56,7 @@ def _prune(folder: Path, top: Path) -> None:
         folder = folder.parent
 
 
-def copy_evidence(runs: Mapping[str, Run], out: Path) -> None:
+def copy_evidence(runs: Mapping[str, Run], out: Path, maps: Sequence[Path] = ()) -> None:
     """Puts each run's `run.json` and traces below `out/runs/`, where they are not there already."""
     for slot, run in runs.items():
         target = names.below(out, out / "runs" / slot)
@@ -67,14 +68,23 @@ def copy_evidence(runs: Mapping[str, Run], out: Path) -> None:
             kept.add(NOISE_FILE)
         for name in sorted(kept):
             shutil.copyfile(run.path / name, target / name)
+    for file in maps:
+        target = names.below(out, out / "runs" / file.parent.name / file.name)
+        if target.resolve() != file.resolve():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, target)
 
 
-def drop_evidence(slots: set[str], out: Path) -> None:
+def drop_evidence(slots: set[str], out: Path, maps: Sequence[Path] = ()) -> None:
     """Removes copied evidence of runs that are gone. Only for an `out` that holds copies, never for the source."""
     for file in sorted((out / "runs").glob(f"*/*/{RUN_FILE}")):
         if file.parent.relative_to(out / "runs").as_posix() not in slots:
             for part in (*file.parent.glob("*.trace.json.gz"), file, file.parent / NOISE_FILE):
                 part.unlink(missing_ok=True)
+            _prune(file.parent, out)
+    for file in sorted((out / "runs").glob(f"*/{MAP_FILE}")):
+        if file.parent.name not in {one.parent.name for one in maps}:
+            file.unlink()
             _prune(file.parent, out)
 
 

@@ -13,6 +13,7 @@ from .. import run as run_room
 from ..errors import ReportError
 from ..run import Run, swap
 from ..run import noise as noise_room
+from ..shapes import record
 
 
 @dataclass(frozen=True)
@@ -54,11 +55,11 @@ def _leftovers(root: Path, docs: Path) -> list[str]:
             found.append(f"{_shown(folder, docs)}: pages or charts of a run that is not there; remove the folder, or restore its run.json")
     devices = sorted(folder for folder in root.iterdir() if folder.is_dir()) if root.is_dir() else []
     return found + [f"{_shown(folder, docs)}: a device without any run; remove the folder" for folder in devices
-                    if not any(entry.is_dir() for entry in folder.iterdir())]
+                    if not any(entry.is_dir() for entry in folder.iterdir()) and not (folder / record.MAP_FILE).is_file()]
 
 
 def readable(docs: Path) -> tuple[list[Run], list[str]]:
-    """The recorded runs that can be read with traces and floor, and for each that cannot its file, what is wrong and the cure."""
+    """The recorded runs that can be read with traces and floor, and for each run or map that cannot its file, what is wrong and the cure."""
     runs, problems = [], []
     for folder in run_room.discover(docs / "runs"):
         try:
@@ -69,7 +70,17 @@ def readable(docs: Path) -> tuple[list[Run], list[str]]:
         except ReportError as error:
             where = (error.where or str(folder)).removeprefix(f"{docs.parent}/")
             problems.append(f"{where}: {error.problem}; {error.cure or 'restore the folder from version control'}")
-    return runs, problems
+    return runs, problems + _unreadable_maps(docs)
+
+
+def _unreadable_maps(docs: Path) -> list[str]:
+    found = []
+    for file in record.discover(docs / "runs"):
+        try:
+            record.read(file)
+        except ReportError as error:
+            found.append(f"{(error.where or str(file)).removeprefix(f'{docs.parent}/')}: {error.problem}; {error.cure}")
+    return found
 
 
 def _unnamed_traces(runs: Sequence[Run], docs: Path) -> list[str]:
@@ -103,6 +114,7 @@ def strangers(docs: Path, rendered: Collection[str], configuration: str) -> list
     for folder in run_room.discover(docs / "runs"):
         place = folder.relative_to(docs).as_posix()
         wanted |= {f"{place}/{run_room.RUN_FILE}", f"{place}/{noise_room.NOISE_FILE}", *(f"{place}/{file.name}" for file in folder.glob("*.trace.json.gz"))}
+    wanted |= {file.relative_to(docs).as_posix() for file in record.discover(docs / "runs")}
     found = []
     for file in sorted(docs.rglob("*")):
         name = file.relative_to(docs).as_posix()

@@ -126,6 +126,11 @@ def _drop_last(file: Path) -> None:
         opened.truncate(content.rfind(b"\n") + 1)
 
 
+def discover(root: Path) -> list[Path]:
+    """Every map below a folder of devices, in the order of their names."""
+    return sorted(file for file in root.glob(f"*/{MAP_FILE}") if not file.parent.name.startswith(".") and not file.is_symlink())
+
+
 def read(file: Path) -> ShapeMap:
     """The map in `file`. A last line without an end was cut short by a kill and is left out.
 

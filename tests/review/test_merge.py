@@ -123,7 +123,7 @@ def full_disk(*given, **named):
 
 def test_runs_whose_pages_cannot_be_rendered_are_not_merged(tmp_path, checkout, monkeypatch):
     before, monkey = of_checkout(tmp_path), ReportError("does not render", where="a page", cure="mend it")
-    monkeypatch.setattr("reportgen.pages.publish.pages.files", lambda runs, featured: (_ for _ in ()).throw(monkey))
+    monkeypatch.setattr("reportgen.pages.publish.pages.files", lambda runs, featured, maps: (_ for _ in ()).throw(monkey))
     sources = [record(tmp_path / "one", slug="nvidia-a"), record(tmp_path / "two", seed=1)]
     assert checkout("merge", "--accept", *map(str, sources)) == (2, "error: a page: nothing was merged: does not render\n  what to do: mend it\n")
     assert of_checkout(tmp_path) == before
@@ -295,7 +295,7 @@ def test_every_file_of_docs_and_the_readme_is_looked_at(tmp_path, styled, monkey
     from reportgen.pages import publish
 
     rendered = publish.pages.files([run.load(tmp_path / "docs" / "runs" / "nvidia-h200" / "article")], "nvidia-h200/article")
-    monkeypatch.setattr(publish.pages, "files", lambda runs, featured: rendered)
+    monkeypatch.setattr(publish.pages, "files", lambda runs, featured, maps: rendered)
     kept = tmp_path / "kept"
     for place in ("docs", "README.md"):
         (shutil.copytree if (tmp_path / place).is_dir() else shutil.copyfile)(tmp_path / place, (kept.mkdir(exist_ok=True) or kept) / place)

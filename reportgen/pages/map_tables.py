@@ -1,0 +1,111 @@
+"""The tables of a map's page: winners by length, one series, what torch's default loses, the models' calls, torch's refusals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from variants.backends import BACKENDS
+
+from ..analysis.map_series import Along, ModelCalls, Series, length
+from ..analysis.maps import Default, MapFacts, Spot
+from ..questions import map_words as words
+from ..saying.tables import Column, Table, Url, columns
+from ..saying.units import Bytes, Count, FlopPerSecond, Ratio, Seconds
+from .cells import Sentence
+
+
+def winners(found: Sequence[Series]) -> Table:
+    """Rows are families, columns lengths: who wins, and by how much."""
+    wanted = sorted({length(spot.call) for one in found for spot in one.spots})
+    rows = []
+    for one in found:
+        at = {length(spot.call): spot for spot in one.spots}
+        rows.append((Sentence(words.kind(one.family)), *(words.outcome(at[n]) if n in at else None for n in wanted)))
+    return Table(columns("Call", *(str(Count(n)) for n in wanted)), tuple(rows))
+
+
+def one_series(facts: MapFacts, one: Series) -> Table:
+    """Rows are lengths; every backend's time, or why it has none."""
+    head = columns("#Keys" if one.along is Along.CACHE else "#Length", "Fastest", "#The next takes", "torch picks", "#which takes",
+                   *(f"#{words.title(name)} (µs)" for name in BACKENDS), *(("#Host (µs)",) if facts.on_gpu else ()), "#Rate", "#Peak memory")
+    return Table(head, tuple(_row(facts, spot) for spot in one.spots))
+
+
+def _row(facts: MapFacts, spot: Spot) -> tuple[object, ...]:
+    best = spot.best
+    reading = spot.point.reading(best.backend) if best else None
+    rate = FlopPerSecond(spot.call.flop / best.median) if best else None
+    return (Count(length(spot.call)), _fastest(spot), _longer(spot.margin), words.title(spot.point.picked) if spot.point.picked else "nothing", _default(spot),
+            *(_time(spot, name) for name in BACKENDS), *((Seconds(best.host).us() if best and best.host is not None else None,) if facts.on_gpu else ()),
+            rate, Bytes(reading.peak_bytes) if reading and reading.peak_bytes is not None else None)
+
+
+def _fastest(spot: Spot) -> str:
+    names = ", ".join(words.title(name) for name in spot.leaders)
+    return {"WINNER": names, "TIE": f"~ {names}", "ALONE": f"{names} only", "UNDECIDED": f"{names}?", "NOBODY": "none"}[spot.standing.name]
+
+
+def _longer(by: float | None) -> str | None:
+    return None if by is None else f"+{words.share(by)}"
+
+
+def _default(spot: Spot) -> str | None:
+    """How much longer torch's pick takes; nothing where that is not told apart from the fastest."""
+    if spot.default is Default.WRONG:
+        return "wrong result"
+    return _longer(spot.loss) if spot.default is Default.LOSES else "as long" if spot.default is Default.BEST else None
+
+
+def _time(spot: Spot, backend: str) -> str | None:
+    timed = spot.timed(backend)
+    if timed:
+        return Seconds(timed.median).us()
+    reading = spot.point.reading(backend)
+    return None if reading is None else "no time" if reading.state == "ok" else reading.state
+
+
+def losses(spots: Sequence[Spot]) -> Table:
+    """Where torch's own pick is beaten, worst first."""
+    rows = ((Sentence(words.said(spot.call)), f"+{words.share(spot.loss or 0.0)}", words.title(spot.point.picked or ""), Seconds(spot.picked.median) if spot.picked else None,
+             words.title(spot.order[0].backend), Seconds(spot.order[0].median), "yes" if spot.host_bound else "no") for spot in spots)
+    return Table(columns("Call", "#The default takes", "torch picks", "#its time", "Fastest", "#its time", "Host is the limit"), tuple(rows))
+
+
+def models(found: Sequence[ModelCalls]) -> Table:
+    """A row per call of a model; a call that the map does not hold yet says so."""
+    rows = []
+    for one in found:
+        for call, spot in one.spots:
+            picked = words.title(spot.point.picked) if spot and spot.point.picked else None
+            rows.append((Url(one.preset.name, one.preset.source), Sentence(words.said(call)), words.outcome(spot) if spot else "not measured yet", picked,
+                         _default(spot) if spot else None, Seconds(spot.best.median) if spot and spot.best else None))
+    notes = tuple(f"{one.preset.name}: {one.preset.note}" for one in found if one.preset.note)
+    return Table(columns("Model", "Call", "Fastest", "torch picks", "#which takes", "#Time of the fastest"), tuple(rows), notes=notes)
+
+
+def host(facts: MapFacts) -> Table:
+    """Calls at which queueing costs at least as long as running: the shorter the call, the further up."""
+    spots = sorted((spot for spot in facts.spots if spot.host_bound and spot.best), key=lambda spot: spot.best.median if spot.best else 0.0)
+    rows = ((Sentence(words.said(spot.call)), words.title(spot.best.backend), Seconds(spot.best.median), Seconds(spot.best.host or 0.0),
+             Ratio((spot.best.host or 0.0) / spot.best.median)) for spot in spots if spot.best)
+    return Table(columns("Call", "Fastest", "#GPU time", "#Host time", "#Host ÷ GPU"), tuple(rows))
+
+
+def refusals(facts: MapFacts) -> Table:
+    """What torch says where a backend takes a call not: each reason once, the most frequent first."""
+    seen: dict[tuple[str, str, str], list[Spot]] = {}
+    for spot in facts.spots:
+        for reading in spot.point.readings:
+            if reading.state not in ("ok", "wrong"):
+                seen.setdefault((reading.backend, reading.state, reading.reason or "no reason was recorded"), []).append(spot)
+    ordered = sorted(seen.items(), key=lambda item: (-len(item[1]), item[0]))
+    rows = tuple((words.title(backend), state, Count(len(spots)), Sentence(reason), Sentence(words.said(spots[0].call))) for (backend, state, reason), spots in ordered)
+    return Table(columns("Backend", "State", "#Calls", "In torch's words", "For one"), rows)
+
+
+def wrong(facts: MapFacts) -> Table:
+    """Results beyond what rounding excuses."""
+    rows = tuple((Sentence(words.said(spot.call)), words.title(reading.backend), reading.tensor, words.share(reading.error) if reading.error is not None else "not finite",
+                  words.share(reading.allowed) if reading.allowed is not None else None, "yes" if reading.backend == spot.point.picked else "no")
+                 for spot in facts.spots for reading in spot.point.readings if reading.state == "wrong")
+    return Table((*columns("Call", "Backend"), Column("Tensor"), *columns("#Relative error", "#Rounding excuses", "torch picks it")), rows)

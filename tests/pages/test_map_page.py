@@ -1,0 +1,107 @@
+"""The map's page, from synthetic maps, with its sentences read literally."""
+
+from __future__ import annotations
+
+from builders import facts
+from map_doubles import built, point, square
+
+from reportgen.analysis.maps import MapFacts
+from reportgen.pages import shape_map, site
+from reportgen.questions import map_words
+from reportgen.shapes import Call
+from reportgen.shapes.presets import PRESETS
+
+
+def page(*maps: MapFacts, path: str = "map.md") -> str:
+    run = facts("h200")
+    return shape_map.files(site.Site((run,), run, (), {}, {}, maps=tuple(maps)))[path]
+
+
+WINS = [point(square(length), "cudnn", flash=2.0 * length, cudnn=1.0 * length) for length in (128, 512)]
+LOSES = point(square(2048), "flash", flash=600.0, cudnn=400.0)
+
+
+def test_a_device_without_a_map_says_so_and_how_to_take_one():
+    text = page()
+    assert "No map of NVIDIA H200 was taken. On a machine with the device, `make map` takes one" in text and "<details" not in text
+
+
+def test_the_answer_stands_first():
+    text = page(built(*WINS, LOSES))
+    assert text.split("\n\n")[1] == "# Which backend, at which shape?"
+    assert ("**cuDNN is the fastest right backend at 3 of 3 calls**. torch's own pick loses at 1, at worst 50 % (flash where cuDNN is faster: batch 2, 16 heads, "
+            "2,048 queries and keys, causal, head dim 64, bf16), and 17 % on average over all.") in text
+    assert "3 calls · torch 2.11.0+cu130, CUDA 13.0, cuDNN 9.19.0 · begun 3 December 2026" in text
+    assert "| batch 2, 16 heads, 2,048 queries and keys, causal, head dim 64, bf16 | +50 % | flash | 600 µs | cuDNN | 400 µs | no |" in text
+
+
+def test_rows_are_calls_and_columns_are_lengths():
+    assert "| Call | 128 | 512 | 2,048 |\n| --- | --- | --- | --- |\n| causal, head dim 64, bf16 | cuDNN +100 % | cuDNN +100 % | cuDNN +50 %, torch picks flash |" in page(built(*WINS, LOSES))
+
+
+def test_one_point_is_a_map():
+    text = page(built(LOSES))
+    assert "**cuDNN is the fastest right backend at the one call of this map**. torch's own pick loses at 1, at worst 50 %" in text
+    assert "## The winner, by length" not in text and "## Where the winner changes" not in text
+
+
+def test_ties_and_open_points_are_told():
+    text = page(built(point(square(128), "flash", flash=101.0, cudnn=100.0), point(square(256), "flash", flash=101.0, cudnn="untimed")))
+    assert "No backend wins any of 2 calls here: at 1 the first are not told apart and at 1 a right one has no time. torch's own pick loses at none of them." in text
+    assert "| ~ cuDNN, flash | flash? |" in text
+
+
+def test_a_wrong_default_stands_before_everything():
+    text = page(built(*WINS, point(square(1024), "cudnn", flash=300.0, cudnn="wrong")))
+    first = text.index("**What torch picks by itself gives a wrong result at 1 call**, as with batch 4, 16 heads, 1,024 queries and keys, causal, head dim 64, bf16.")
+    assert first < text.index("**cuDNN is the fastest right backend at 2 of 3 calls**; flash at 1.") < text.index("## Wrong results")
+    assert "| batch 4, 16 heads, 1,024 queries and keys, causal, head dim 64, bf16 | cuDNN | gradient of q | 40 % | 0.50 % | yes |" in text
+
+
+def test_refusals_everywhere_and_no_memory():
+    text = page(built(*(point(square(length), None, math="no memory", flash="refused", cudnn="refused") for length in (4096, 2048))))
+    assert "**At none of 2 calls does a backend give a right result in a known time.**" in text
+    assert "| math | no memory | 2 | math said why not |" in text and "| none | none |" in text
+
+
+def test_nothing_but_math():
+    text = page(built(*(point(square(length), "math", math=9.0 * length, flash="refused", cudnn="refused") for length in (128, 256))))
+    assert "**math is the fastest right backend at 2 of 2 calls**. torch's own pick loses at none of them." in text and "| math only | math only |" in text
+
+
+def test_out_of_memory_from_a_length_on():
+    found = built(point(square(2048), "math", math=900.0, efficient=300.0), *(point(square(length), "math", math="no memory", efficient=0.2 * length) for length in (4096, 8192)))
+    text = page(found)
+    assert "torch's own pick loses at 1, at worst 200 %" in text
+    assert "| 8,192 | efficient only | — | math | — | no memory | 1,640 | — | — | 20.0 |" in text
+
+
+def test_crossings_and_the_host_s_limit_are_sentences():
+    times = {128: (15.0, 10.0), 512: (100.0, 150.0)}
+    text = page(built(*(point(square(length), "cudnn", host=20.0, flash=flash, cudnn=cudnn) for length, (flash, cudnn) in times.items())))
+    assert "- Up to 128 cuDNN wins, from 512 on flash: causal, head dim 64, bf16, 16 heads, 4,096 tokens." in text
+    assert "- Up to 128: causal, head dim 64, bf16, 16 heads, 4,096 tokens. At 128 the CPU takes 20.0 µs to queue cuDNN, the GPU 10.0 µs to run it." in text
+
+
+def test_a_cpu_has_no_host_column():
+    text = page(built(*(point(square(length), "flash", host=None, math=9.0 * length, flash=1.0 * length) for length in (128, 256)), kind="cpu"))
+    assert "Host (µs)" not in text and "the times are those of the GPU" not in text and "## Where the CPU is the limit" not in text
+
+
+def test_a_model_s_calls_name_what_is_left_out():
+    preset = next(one for one in PRESETS if one.name == "Gemma 2 9B")
+    text = page(built(point(preset.calls[0], "cudnn", flash=150.0, cudnn=100.0)))
+    assert "| [Gemma 2 9B](https://huggingface.co/google/gemma-2-9b/blob/main/config.json) | batch 1, 16 heads over 8, 2,048 queries and keys, causal, head dim 256, bf16 | cuDNN +50 % |" in text
+    assert "not measured yet" in text and "Gemma 2 9B: without the soft cap of its scores" in text
+
+
+def test_another_device_has_a_page_of_its_own():
+    other = built(*WINS, kind="cpu")
+    assert "| [Some CPU](runs/some-cpu/map.md) | 2 | 0 | +0 % |" in page(built(LOSES), other)
+    assert "fastest right backend at 2 of 2 calls" in page(built(LOSES), other, path="runs/some-cpu/map.md")
+    assert "of Some CPU" in page(other)
+
+
+def test_a_call_in_words():
+    call = Call(16, 32, 8, 1, 4096, 192, 128, "float16", "window", "bshd", True)
+    assert map_words.said(call) == "batch 16, 32 heads over 8, 1 query on 4,096 keys, window of 256, head dim 192/128, fp16, stored BSHD, with gradients"
