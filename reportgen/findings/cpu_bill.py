@@ -209,11 +209,11 @@ def evidence(facts: RunFacts) -> Evidence:
     beside, on_gpu = published.same_workload(facts), any(variant.gpu_time for variant in shown)
     charts = (
         *time_bars("cpu-bill-host", [(v, v.host_time) for v in shown], "Host time per call in the steady state, unprofiled",
-                   "Host time per call (bars) beside the GPU time that it queues (marks)." if on_gpu else "Host time per call.",
+                   "Host time per call, and the GPU time that it queues (marks). An arrow points to a mark beyond the axis." if on_gpu else "Host time per call.",
                    reference=[v.gpu_time.median if v.gpu_time else None for v in shown] if on_gpu else None, reference_label="GPU time" if on_gpu else None),
         *time_bars("cpu-bill-profiled", [(v, v.profiled_host_time) for v in fused], "CPU time of one forward under the profiler",
-                   "CPU time of one forward under the profiler (bars), beside the article's (marks)." if beside else "CPU time of one forward under the profiler.",
-                   reference=[published.of(v.id, "cpu_time") for v in fused] if beside else None),
+                   "CPU time of one forward under the profiler; in grey the article's." if beside else "CPU time of one forward under the profiler.",
+                   reference=[published.of(v.id, "cpu_time") for v in fused] if beside else None, reference_label="the article" if beside else None, reference_as="beside"),
     )
     return Evidence(tables=(_bill_table(shown, beside, on_gpu), _first_table(shown, on_gpu)), charts=charts)
 

@@ -96,9 +96,10 @@ def _count_chart(facts: RunFacts) -> tuple[Chart, ...]:
     shown = [(name, facts.variants[name]) for name in SIX if name in facts.variants and facts.variants[name].kernels is not None]
     if not shown:
         return ()
+    shown.sort(key=lambda pair: pair[1].kernels or 0)
     said = "; ".join(f"{variant.title} {kernel_count(variant)}" for _, variant in shown)
     data = {"labels": [variant.title for _, variant in shown], "values": [float(variant.kernels or 0) for _, variant in shown],
-            "low": None, "high": None, "unit": "kernels", "ids": [name for name, _ in shown], "reference": None, "log": False}
+            "low": None, "high": None, "unit": "kernels", "ids": [name for name, _ in shown], "reference": None}
     return (Chart("efficient-kernel-counts", "bars", data, alt=f"Kernels per forward: {said}.",
                   caption="Kernels per forward; copies and memsets are not counted."),)
 

@@ -22,14 +22,14 @@ _CLOCKS = (
 
 def evidence(facts: RunFacts) -> Evidence:
     charts = [chart for quantity, what, suffix in _CLOCKS for chart in _bars(facts, quantity, what, suffix)]
-    return Evidence(tables=(*_times_table(facts), *_pin_table(facts)), charts=tuple(charts))
+    return Evidence(tables=(*_times_table(facts), *_pin_table(facts)), charts=tuple(charts[:1]))  # the table has the other clocks beside
 
 
 def _bars(facts: RunFacts, quantity: str, what: str, suffix: str) -> tuple[Chart, ...]:
     shown = [variant for variant in facts.six if variant.ok and variant.time(quantity)]
     marks = [published.of(variant.id, "gpu_time") for variant in shown] if quantity == "gpu_time" and published.same_workload(facts) else None
-    caption = f"{what}; bars are medians over fresh processes, whiskers the smallest and the largest" + ("; marks are the article's averages under the profiler." if marks else ".")
-    return time_bars(f"fastest-{suffix}", [(variant, variant.time(quantity)) for variant in shown], what, caption, reference=marks)
+    caption = f"{what}; bars are medians over fresh processes, whiskers the smallest and the largest" + ("; in grey the article's averages under the profiler." if marks else ".")
+    return time_bars(f"fastest-{suffix}", [(variant, variant.time(quantity)) for variant in shown], what, caption, reference=marks, reference_label="the article" if marks else None, reference_as="beside")
 
 
 def _times_table(facts: RunFacts) -> tuple[Table, ...]:

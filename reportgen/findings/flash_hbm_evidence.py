@@ -82,10 +82,10 @@ def _limit_chart(shown: list[VariantFacts], ceilings: Ceilings) -> list[Chart]:
     if not shown:
         return []
     found = [bounds(variant, ceilings) for variant in shown]
-    series = [(WORDS[limit],
-               [1e6 * sum(one.activity.duration for one in each if one.limit is limit) for each in found]) for limit in Limit]
-    series = [(name, values) for name, values in series if any(values)]
+    times = {limit: [1e6 * sum(one.activity.duration for one in each if one.limit is limit) for each in found] for limit in Limit}
+    times = {limit: values for limit, values in times.items() if any(values)}
+    series = [(WORDS[limit], values) for limit, values in times.items()]
     said = "; ".join(f"{variant.title} {percent(shares(each)[Limit.HBM])} of {Seconds(sum(one.activity.duration for one in each))}"
                      for variant, each in zip(shown, found))
-    data = {"labels": [variant.title for variant in shown], "series": series, "unit": "µs"}
+    data = {"labels": [variant.title for variant in shown], "series": series, "keys": [f"limit:{limit.value}" for limit in times], "unit": "µs"}
     return [Chart("flash-hbm-limits", "stacked", data, alt=f"GPU time by the speed that each activity comes near. Near copy speed: {said}.", caption="GPU time of one forward, by the speed that each activity comes near.")]

@@ -118,7 +118,7 @@ def _cost(math: VariantFacts, built: tuple[ActivityFacts, ...], apply: tuple[Act
     if not built and not apply:
         return ()
     parts = (("build the mask", total(built)), ("apply the mask", total(apply)), ("everything else", total(math.activities) - total(built) - total(apply)))
-    data = {"labels": [math.title], "series": [(name, [time * 1e6]) for name, time in parts], "unit": "µs"}
+    data = {"labels": [math.title], "series": [(name, [time * 1e6]) for name, time in parts], "keys": [f"part:{name}" for name, _ in parts], "unit": "µs"}
     said = ", ".join(f"{name} {Seconds(time)}" for name, time in parts)
     return (Chart("mask-rebuilt-cost", "stacked", data, alt=f"GPU time of one math forward: {said}.", caption="Building the mask, applying it, and the rest of a math forward."),)
 

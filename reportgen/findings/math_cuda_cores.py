@@ -231,11 +231,13 @@ def _rates(facts: RunFacts, shown: list[VariantFacts]) -> tuple[Chart, ...]:
     known = [(label, name, (a.flop or 0) / a.duration / 1e12) for label, name, a in pairs]
     if not known:
         return ()
+    pairs.sort(key=lambda pair: (pair[2].flop or 0) / pair[2].duration)
+    known.sort(key=lambda one: one[2])
     tops = [matmul_ceilings(a, facts.ceilings) if facts.ceilings else [] for _, _, a in pairs]
     reference = [top[0] / 1e12 if len(top) == 1 else None for top in tops]
     said = "; ".join(f"{label} {FlopPerSecond(rate * 1e12)}{f', {Percent(round(100 * rate / top))} of its ceiling' if top else ''}" for (label, _, rate), top in zip(known, reference))
     data = {"labels": [label for label, _, _ in known], "values": [rate for _, _, rate in known], "low": None, "high": None, "unit": "TFLOP/s",
-            "ids": [name for _, name, _ in known], "reference": reference, "reference_label": "ceiling of this run", "log": False}
+            "ids": [name for _, name, _ in known], "reference": reference, "reference_label": "ceiling of this run", "reference_as": "axis"}
     return (Chart("math-cuda-cores-rates", "bars", data, alt=f"Rate of each matmul: {said}.",
                   caption="Rate of each matmul (bars) and of a large square matmul in that type in this run (marks)."),)
 

@@ -193,9 +193,10 @@ def evidence(facts: RunFacts) -> Evidence:
     beside = published.same_workload(facts)
     tables = [*math_waterfall.table(facts), *_times(facts, shown, beside)]
     tables += [steps_table(v, f"{v.title}: all GPU activities of one forward, in launch order.") for v in reversed(shown) if v.activities]
-    charts = (*time_bars("math-slowdown-gpu-time", [(v, v.gpu_time) for v in shown], "GPU time per forward",
-                         f"GPU time per forward{whiskers(facts, 'gpu_time', PAIR)}" + (", marks are the article's averages under the profiler." if beside else "."),
-                         [published.of(v.id, "gpu_time") for v in shown] if beside else None, "article" if beside else None),
+    charts = (*math_waterfall.chart(facts),
+              *time_bars("math-slowdown-gpu-time", [(v, v.gpu_time) for v in shown], "GPU time per forward",
+                         f"GPU time per forward{whiskers(facts, 'gpu_time', PAIR)}" + ("; in grey the article's averages under the profiler." if beside else "."),
+                         [published.of(v.id, "gpu_time") for v in shown] if beside else None, "the article" if beside else None, "beside"),
               *stacked_roles("math-slowdown-steps", shown, "Where the GPU time of one forward goes, by what each activity does."))
     return Evidence(tables=tuple(tables), charts=charts)
 

@@ -106,8 +106,14 @@ def _chart(shown: list[VariantFacts]) -> tuple[Chart, ...]:
               ("seen, not predicted", [sum(line[0] is None for line in lines) for lines in aligned]),
               ("predicted, not seen", [sum(line[1] is None for line in lines) for lines in aligned])]
     said = "; ".join(f"{variant.title} {extra} unpredicted" for variant, extra in zip(shown, series[1][1]))
-    return (Chart("predict-then-look", "stacked", {"labels": [variant.title for variant in shown], "series": series, "unit": "activities"},
+    return (Chart("predict-then-look", "stacked", {"labels": [variant.title for variant in shown], "series": series, "keys": [f"part:{name}" for name, _ in series],
+                                                        "totals": [_ran(variant) for variant in shown], "unit": "lines"},
                   alt=f"GPU activities per forward against the prediction: {said}.", caption="Lines of the comparison: as predicted, seen without being predicted, predicted without being seen."),)
+
+
+def _ran(variant: VariantFacts) -> str:
+    """What ran; a line that was predicted and not seen is a line of the comparison and no activity."""
+    return plural(len(variant.activities), "activity", "activities")
 
 
 FINDING = Finding(

@@ -125,7 +125,7 @@ def _chart(found: tuple[Chained, Chained]) -> tuple[Chart, ...]:
     if any(one.compared.winner != "second" for one in found):
         return ()
     data = {"labels": [f"{Count(one.layers)} chained" for one in found], "values": [one.per_layer * 1e6 for one in found], "low": None, "high": None, "unit": "µs",
-            "ids": None, "reference": None, "log": False}
+            "ids": None, "reference": None}
     said = ", ".join(f"{plural(one.layers, 'forward')} in a chain {Seconds(one.per_layer)}" for one in found)
     return (Chart("saving-per-layer", "bars", data, alt=f"Time saved per forward by masking in place: {said}.", caption="Saving per forward in a chain of one and of many."),)
 

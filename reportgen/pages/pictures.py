@@ -14,11 +14,11 @@ US = 1e6
 
 
 def overview(facts: RunFacts) -> Chart | None:
-    """The decisive time of every variant, with the article's values as marks."""
+    """The decisive time of every variant, the shortest first, with the article's values beside."""
     ranking, row = rank(facts), drawn(facts)
     quantity = row.name
     shown = [v for v in facts.variants.values() if v.ok]
-    known = [(v, time) for v in shown if (time := v.time(quantity))]
+    known = sorted([(v, time) for v in shown if (time := v.time(quantity))], key=lambda pair: pair[1].median)
     if not known:
         return None
     article = [published.of(v.id, "gpu_time") if quantity == "gpu_time" and published.same_workload(facts) else None for v, _ in known]
@@ -27,6 +27,7 @@ def overview(facts: RunFacts) -> Chart | None:
     if any(article):
         data["reference"] = [None if value is None else value * US for value in article]
         data["reference_label"] = f"the article, on its {published.load()['device']['name']}"
+        data["reference_as"] = "beside"
     times = listed([f"{v.title} {Seconds(t.median)}" for v, t in known])
     caption = f"{heading(row.label)} of one forward; whiskers, where wide enough to be seen, span the processes."
     return Chart("overview", "bars", data, f"{_first(facts, ranking)}{heading(row.label)} of one forward: {times}.", caption)

@@ -13,7 +13,7 @@ from ..analysis.maps import MapFacts
 from ..questions import evaluate
 from ..questions.model import Chart, Evidence, Finding, Outcome
 from ..saying.markup import alt, escaped, label, sentence
-from ..saying.units import day
+from ..saying.units import day, plural
 from . import charts, marks
 
 MARKER = "<!-- Generated from the recorded runs by `make render`: edit the templates or record a run, never this file. -->"
@@ -49,9 +49,9 @@ class Site:
         """Draws a chart into the run's folder and returns the Markdown image for `page`."""
         path = f"runs/{facts.slot}/charts/{chart.name}.svg"
         if path not in self.files:
-            self.files[path] = marked(charts.svg(chart.form, chart.data, chart.alt))
+            self.files[path] = marked(charts.svg(chart.form, {**chart.data, "title": chart.title, "foot": foot(facts)}, chart.alt))
         image = f"![{alt(chart.alt)}]({root(page)}{path})"
-        caption = marks.caption(facts, chart)
+        caption = chart.below(marks.caption(facts, chart))
         return f"{image}\n\n*{sentence(caption)}*" if caption else image
 
 
@@ -105,6 +105,13 @@ def device_name(facts: RunFacts) -> str:
 def device_said(facts: RunFacts) -> str:
     """The same for prose, headings and labels of links."""
     return label(device_name(facts))
+
+
+def foot(facts: RunFacts) -> str:
+    """The line inside a picture: the device, the shape and the day, so that it says whose it is when it is passed on."""
+    shape = facts.workload
+    sizes = f"batch {shape.batch}, {plural(shape.heads, 'head')}, {shape.sequence:,} × {shape.head_dim}, {shape.dtype}{', causal' if shape.causal else ''}"
+    return " · ".join(part for part in (device_name(facts), sizes, day(facts.recorded_on)) if part)
 
 
 def software(facts: RunFacts) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -47,16 +48,18 @@ class Waterfall:
 
 
 def time_bars(name: str, shown: Sequence[tuple[VariantFacts, Estimate | None]], what: str, caption: str,
-              reference: Sequence[float | None] | None = None, reference_label: str | None = None) -> tuple[Chart, ...]:
-    """Median times with their lowest and highest process; nothing where nothing was measured.
+              reference: Sequence[float | None] | None = None, reference_label: str | None = None, reference_as: str = "mark") -> tuple[Chart, ...]:
+    """Median times with their lowest and highest process, the shortest first; nothing where nothing was measured.
 
     Args:
         what: the quantity with a capital (`GPU time per forward`), the alt text's first words.
-        reference: seconds per variant, drawn as a mark beside each bar.
+        reference: seconds per variant, as a mark on each bar's row, or in words `beside` its label.
     """
-    known = [(variant, time) for variant, time in shown if time is not None]
-    if not known:
+    if all(time is None for _, time in shown):
         return ()
+    marks = dict(zip((variant.id for variant, _ in shown), reference or ()))
+    shown = sorted(shown, key=lambda pair: math.inf if pair[1] is None else pair[1].median)
+    known = [(variant, time) for variant, time in shown if time is not None]
     least = min(known, key=lambda pair: pair[1].median)
     said = "; ".join(f"{variant.title} {Seconds(time.median)}" for variant, time in known)
     data = {
@@ -66,21 +69,23 @@ def time_bars(name: str, shown: Sequence[tuple[VariantFacts, Estimate | None]], 
         "high": [_us(time.high if time else None) for _, time in shown],
         "unit": "µs",
         "ids": [variant.id for variant, _ in shown],
-        "reference": [_us(value) for value in reference] if reference else None,
+        "reference": [_us(marks[variant.id]) for variant, _ in shown] if reference else None,
         "reference_label": reference_label,
-        "log": False,
+        "reference_as": reference_as,
     }
     return (Chart(name, "bars", data, alt=f"{what}: {said}. {least[0].title} has the smallest median.", caption=caption),)
 
 
 def number_bars(name: str, shown: Sequence[tuple[VariantFacts, float | None]], unit: str, alt: str, caption: str,
                 reference: Sequence[float | None] | None = None, reference_label: str | None = None) -> tuple[Chart, ...]:
-    """Exact numbers (counts, percent) over variants; nothing where none is known."""
+    """Exact numbers (counts, percent) over variants, the least first; nothing where none is known."""
     if all(value is None for _, value in shown):
         return ()
+    marks = dict(zip((variant.id for variant, _ in shown), reference or ()))
+    shown = sorted(shown, key=lambda pair: math.inf if pair[1] is None else pair[1])
     data = {"labels": [variant.title for variant, _ in shown], "values": [value for _, value in shown], "low": None, "high": None,
-            "unit": unit, "ids": [variant.id for variant, _ in shown], "reference": list(reference) if reference else None,
-            "reference_label": reference_label, "log": False}
+            "unit": unit, "ids": [variant.id for variant, _ in shown], "reference": [marks[variant.id] for variant, _ in shown] if reference else None,
+            "reference_label": reference_label}
     return (Chart(name, "bars", data, alt=alt, caption=caption),)
 
 

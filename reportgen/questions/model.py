@@ -6,6 +6,7 @@ something to read off. Both are asked, gated and contained in the same way (`eva
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -17,6 +18,7 @@ from ..saying.tables import Table
 from ..saying.units import Saving
 
 Verdict = Literal["holds", "differs", "within noise", "not measurable"]
+_CLAUSE = re.compile(r"[;.:] ")
 VERDICTS: tuple[Verdict, ...] = ("holds", "differs", "within noise", "not measurable")
 
 
@@ -218,6 +220,7 @@ class Chart:
     """A chart to draw: which form of `charts`, its data, and alt text that states the finding.
 
     name: file name without suffix, unique within its run and page
+    caption: its first clause stands in the picture as its title, the rest below it
     """
 
     name: str
@@ -225,6 +228,16 @@ class Chart:
     data: Any
     alt: str
     caption: str = ""
+
+    @property
+    def title(self) -> str:
+        """What the picture shows, in a few words."""
+        return _CLAUSE.split(self.caption, maxsplit=1)[0].rstrip(".:")
+
+    def below(self, caption: str) -> str:
+        """What a caption of this chart says beyond the title."""
+        rest = caption.removeprefix(self.title).lstrip(".;: ")
+        return rest[:1].upper() + rest[1:]
 
 
 @dataclass(frozen=True)

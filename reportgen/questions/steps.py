@@ -33,10 +33,15 @@ def stacked_roles(name: str, shown: Sequence[VariantFacts], caption: str) -> tup
     known = [variant for variant in shown if variant.activities]
     if not known:
         return ()
-    roles = list(dict.fromkeys(a.role for variant in known for a in variant.activities if a.kind != "memset"))
+    spent = {a.role: 0.0 for variant in known for a in variant.activities}
+    for variant in known:
+        for activity in variant.activities:
+            spent[activity.role] += activity.duration
+    roles = sorted(spent, key=lambda role: -spent[role])
     series = [(role, [_us(variant, role) for variant in known]) for role in roles]
     said = " ".join(f"{variant.title}: {_largest(variant)}." for variant in known)
-    data = {"labels": [variant.title for variant in known], "series": series, "unit": "µs"}
+    data = {"labels": [variant.title for variant in known], "series": series, "keys": [f"role:{role}" for role in roles], "unit": "µs",
+            "totals": [f"{Seconds(total(variant.activities))}" for variant in known]}
     return (Chart(name, "stacked", data, alt=f"Where the GPU time of one forward goes. {said}", caption=caption),)
 
 

@@ -218,11 +218,12 @@ def _peaks(facts: RunFacts, shown: list[VariantFacts]) -> tuple[Table, ...]:
 
 
 def _chart(shown: list[VariantFacts], floor: Best) -> tuple[Chart, ...]:
+    shown = sorted(shown, key=lambda v: time(v) or 0.0)
     said = listed([f"{v.title} {Ratio((time(v) or 0.0) / floor.time)}" for v in shown])
     data = {"labels": [v.title for v in shown], "values": [(time(v) or 0.0) * US for v in shown], "low": None, "high": None, "unit": "µs", "ids": [v.id for v in shown],
-            "reference": [floor.time * US] * len(shown), "reference_label": f"the best that the ceilings allow, {Seconds(floor.time)}", "log": True}
+            "reference": [floor.time * US] * len(shown), "reference_label": f"the best that the ceilings allow, {Seconds(floor.time)}", "reference_as": "mark"}
     return (Chart("limits-best", "bars", data, alt=f"GPU time over the best possible here, {Seconds(floor.time)}: {said}.",
-                  caption="GPU time of one forward on a logarithmic axis. The mark is the best that the measured ceilings allow."),)
+                  caption="GPU time of one forward. The mark is the best that the measured ceilings allow."),)
 
 
 READING = Finding(

@@ -121,7 +121,7 @@ def _chart(facts: RunFacts, found: list[Point]) -> tuple[Chart, ...]:
             "ceilings_flop": [(f"{SHORT[facts.workload.dtype]} matmul", ceilings.matmul_flop_per_s), *([("FP32 matmul", ceilings.fp32_flop_per_s)] if ceilings.fp32_flop_per_s else [])]}
     said = "; ".join(f"{name_of(point)} {significant(point.intensity)} FLOP per byte, {FlopPerSecond(point.rate)}" for point in found)
     word = "counted" if is_counted(facts) else "requested (modelled)"
-    return (Chart("roofline", "roofline", data, alt=f"Roofline. {said}.", caption=f"FLOP per {word} byte against FLOP per second, both axes logarithmic, under the ceilings that this run measured."),)
+    return (Chart("roofline", "roofline", data, alt=f"Roofline. {said}.", caption=f"FLOP per {word} byte against FLOP per second. Both axes are logarithmic; the lines are the ceilings that this run measured."),)
 
 
 READING = Finding(

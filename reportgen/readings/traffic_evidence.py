@@ -104,9 +104,10 @@ def _roles(shown: list[VariantFacts]) -> tuple[Chart, ...]:
     series = [(role, [sizes[variant.id].get(role, 0.0) / MIB for variant in known]) for role in order[:MOST_ROLES]]
     if order[MOST_ROLES:]:
         series.append(("the rest", [sum(sizes[v.id].get(role, 0.0) for role in order[MOST_ROLES:]) / MIB for v in known]))
+    keys = [f"role:{role}" for role, _ in series]
     word = "Counted DRAM traffic" if counted else "Requested bytes (modelled)"
     said = "; ".join(f"{v.title}: " + listed([f"{role} {Bytes(sizes[v.id][role])}" for role in sorted(sizes[v.id], key=lambda r: -sizes[v.id][r])[:3]]) for v in known)
-    return (Chart("bytes-roles", "stacked", {"labels": [v.title for v in known], "series": series, "unit": "MiB"},
+    return (Chart("bytes-roles", "stacked", {"labels": [v.title for v in known], "series": series, "keys": keys, "unit": "MiB"},
                   alt=f"{word} by step. {said}.", caption=f"{word} of one forward, by what the steps do."),)
 
 

@@ -1,128 +1,144 @@
-"""Horizontal bars: one row per label, the label above its bar, the value at its end."""
+"""Horizontal bars from zero: one row per label, the label above its bar, the value at its end.
+
+Bars that the largest one leaves as slivers are drawn once more below, on an axis of their own.
+"""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
 
 from . import style
+from .palettes import INK, PAPER, Look, look, of_variant
 
-ROW = 52
-VALUE_ROOM = 120
+ROW, BAR = 44, 18
+VALUE_ROOM = 100
+SLIVER = 8
+"""A bar below one part in so many of the axis is too short to be compared."""
+
+
+@dataclass(frozen=True)
+class Row:
+    label: str
+    value: float | None
+    low: float | None
+    high: float | None
+    reference: float | None
+    look: Look
 
 
 def bars(data: Any) -> Figure:
-    """Bars from zero (or, with `log`, from the decade below the smallest value)."""
-    labels, values = list(data["labels"]), list(data["values"])
-    low, high, reference = (list(data.get(key) or [None] * len(labels)) for key in ("low", "high", "reference"))
-    has_reference = any(value is not None for value in reference)
-    top = style.MARGIN + (26 if has_reference else 0)
-    figure = style.canvas(top + ROW * max(len(labels), 1) + 34)
-    ax = style.paper(figure)
-    known = [v for v in [*values, *low, *high, *reference] if v is not None and math.isfinite(v)]
-    logarithmic = bool(data.get("log")) and all(v > 0 for v in known) and bool(known)
-    said = [style.number(value, str(data.get("unit", ""))) for value in values if value is not None]
-    place = _scale(known, logarithmic, _room(said))
-    if has_reference:
-        _reference_key(ax, str(data.get("reference_label") or "the article"), 20)
-    _grid(ax, place, top, top + ROW * len(labels), str(data.get("unit", "")))
-    for index, label in enumerate(labels):
+    """Bars on a linear axis.
+
+    Raises:
+        ValueError: a logarithmic axis is asked for, on which lengths mean nothing.
+    """
+    if data.get("log"):
+        raise ValueError("bars have no logarithmic axis: their lengths would mean nothing; draw points")
+    rows, unit = _rows(data), str(data.get("unit", ""))
+    beside = data.get("reference_as") == "beside"
+    key = str(data.get("reference_label") or "the article") if any(row.reference is not None for row in rows) else ""
+    panels = [rows]
+    zoomed = _slivers(rows)
+    if zoomed:
+        panels.append(zoomed)
+    key_lines = style.wrapped(f"In grey: {key}" if beside else key, style.INNER - 14, style.SMALL) if key else []
+    height = (style.SMALL_LINE * len(key_lines) + 6 if key_lines else 0) + sum(ROW * max(len(panel), 1) + 30 for panel in panels) + (24 if zoomed else 0)
+    ax, y = style.sheet(data, height)
+    if key and not beside:
+        style.line(ax, [style.MARGIN + 3] * 2, [y, y + 16], INK, 3)
+    for text in key_lines:
+        style.small(ax, style.MARGIN + (0 if beside else 12), y + 8, text)
+        y += style.SMALL_LINE
+    y += 6 if key_lines else 0
+    stretch = data.get("reference_as") == "axis"
+    first = _end(rows, stretch)
+    for index, panel in enumerate(panels):
+        if index:
+            style.small(ax, style.MARGIN, y + 8, f"The shortest again, {style.tick(float(f'{first / _end(panel, stretch):.2g}'))} times as long:")
+            y += 24
+        _panel(ax, panel, y, unit, beside, _end(panel, stretch))
+        y += ROW * max(len(panel), 1) + 30
+    return ax.figure
+
+
+def _rows(data: Any) -> list[Row]:
+    labels = [str(label) for label in data["labels"]]
+    values, low, high, reference = (list(data.get(key) or [None] * len(labels)) if key != "values" else list(data[key]) for key in ("values", "low", "high", "reference"))
+    ids, keys = data.get("ids"), data.get("keys")
+    looks = [of_variant(name) if ids else look(key) for name, key in zip(ids or labels, keys or ["part:measure"] * len(labels))]
+    return [Row(*each) for each in zip(labels, values, low, high, reference, looks)]
+
+
+def _end(rows: list[Row], stretch: bool) -> float:
+    """The axis ends at a round number that holds every bar. stretch: every mark as well; else one beyond it becomes an arrow."""
+    known = [v for row in rows for v in (row.value, row.high, row.reference if stretch else None) if v is not None and math.isfinite(v)]
+    return style.step_above(max(known, default=1.0))
+
+
+def _slivers(rows: list[Row]) -> list[Row]:
+    """The rows to be drawn again, or none: slivers beside another bar, if they differ among themselves."""
+    known = [row for row in rows if row.value is not None]
+    found = [row for row in known if row.value is not None and row.value <= _end(rows, False) / SLIVER]
+    return found if len(found) < len(known) and len({row.value for row in found}) > 1 else []
+
+
+def _panel(ax: Axes, rows: list[Row], top: float, unit: str, beside: bool, end: float) -> None:
+    said = [style.number(row.value, unit) for row in rows if row.value is not None]
+    scale = (style.INNER - _room(said)) / end
+    style.grid(ax, end, scale, top, top + ROW * max(len(rows), 1), unit)
+    for index, row in enumerate(rows):
         y = top + ROW * index
-        ax.text(style.MARGIN, y + 11, style.fitted(str(label), style.WIDTH - 2 * style.MARGIN), color=style.INK, va="center", ha="left")
-        if values[index] is None:
-            ax.text(style.MARGIN, y + 33, "not measured", fontsize=style.SMALL, color=style.MUTED, va="center", ha="left", style="italic")
+        note = f"{style.number(row.reference, unit)}" if beside and row.reference is not None else ""
+        room = style.INNER - (style.text_width(note, style.SMALL) + 12 if note else 0)
+        style.say(ax, style.MARGIN, y + 10, style.fitted(row.label, room))
+        if note:
+            style.small(ax, style.WIDTH - style.MARGIN, y + 10, note, ha="right")
+        if row.value is None:
+            style.small(ax, style.MARGIN, y + 30, "not measured")
         else:
-            _bar(ax, place, y, values[index], low[index], high[index], style.colour(data.get("ids"), index))
-            end = max(place(v) for v in (values[index], high[index]) if v is not None)
-            _value(ax, place, y + 33, end, style.number(values[index], str(data.get("unit", ""))), reference[index])
-        if reference[index] is not None:
-            _reference(ax, place(reference[index]), y + 33)
-    return figure
-
-
-class _Place:
-    """Maps a value to px between the left margin and the room that the value's text needs."""
-
-    def __init__(self, start: float, end: float, logarithmic: bool, room: float) -> None:
-        self.start, self.end, self.logarithmic = start, end, logarithmic
-        self.left, self.width = float(style.MARGIN), style.WIDTH - 2 * style.MARGIN - room
-
-    def __call__(self, value: float) -> float:
-        if self.logarithmic:
-            share = math.log(value / self.start) / math.log(self.end / self.start)
-        else:
-            share = (value - self.start) / (self.end - self.start)
-        return self.left + self.width * share
-
-    def ticks(self) -> list[float]:
-        if not self.logarithmic:
-            return style.ticks(self.end)
-        decades = round(math.log10(self.end / self.start))
-        return [self.start * 10.0**i for i in range(0, decades + 1, max(1, decades // 4))]
+            _bar(ax, row, y, scale, unit, None if beside else row.reference, end)
 
 
 def _room(said: list[str]) -> float:
     """Room for the longest value's text, in steps, so that another digit does not move every bar."""
-    widest = max((style.text_width(text) * 1.12 for text in said), default=0.0)
+    widest = max((style.text_width(text) * style.BOLD for text in said), default=0.0)
     return max(VALUE_ROOM, 20 * math.ceil((widest + 24) / 20))
 
 
-def _scale(known: list[float], logarithmic: bool, room: float) -> _Place:
-    if not known:
-        return _Place(0.0, 1.0, False, room)
-    if logarithmic:
-        start, end = style.decade(min(known), up=False), style.decade(max(known), up=True)
-        return _Place(start / 10 if start == min(known) else start, end if end > start else start * 10, True, room)
-    return _Place(0.0, style.step_above(max(known)), False, room)
+def _bar(ax: Axes, row: Row, y: float, scale: float, unit: str, mark: float | None, end: float) -> None:
+    assert row.value is not None
+    left, value = style.MARGIN, style.number(row.value, unit)
+    span = f" ({style.number(row.low, unit)} to {style.number(row.high, unit)} over the processes)" if row.low is not None and row.high is not None else ""
+    style.box(ax, left, y + 20, max(row.value * scale, 1.5), BAR, row.look, title=f"{row.label}: {value}{span}")
+    if row.low is not None and row.high is not None:
+        _whisker(ax, left + row.low * scale, left + row.high * scale, y + 29)
+    x = left + max(v for v in (row.value, row.high) if v is not None) * scale + 8
+    if mark is not None:
+        x = _mark(ax, min(mark, end), x, left, scale, y + 29, value, f"mark: {style.number(mark, unit)}", mark > end)
+    style.say(ax, x, y + 29, value, weight="bold")
 
 
-def _grid(ax: Axes, place: _Place, top: float, bottom: float, unit: str) -> None:
-    right = -1.0
-    for value in place.ticks():
-        x = place(value)
-        ax.plot([x, x], [top, bottom], color=style.GRID, linewidth=1, zorder=0)
-        text = style.tick(value)
-        half = style.text_width(text, style.SMALL) / 2
-        if x - half > right + 8 or right < 0:
-            ax.text(max(x, style.MARGIN + half), bottom + 14, text, fontsize=style.SMALL, color=style.MUTED, ha="center", va="center")
-            right = x + half
-    if unit:
-        ax.text(style.WIDTH - style.MARGIN, bottom + 14, unit, fontsize=style.SMALL, color=style.MUTED, ha="right", va="center")
-
-
-def _bar(ax: Axes, place: _Place, y: float, value: float, low: float | None, high: float | None, look: tuple[str, str]) -> None:
-    fill, hatch = look
-    x = place(value)
-    ax.add_patch(Rectangle((place.left, y + 22), max(x - place.left, 1.5), 22, facecolor=fill, hatch=hatch, edgecolor=style.PAPER, linewidth=0))
-    if low is not None and high is not None:
-        _whisker(ax, place(low), place(high), y + 33)
-
-
-def _value(ax: Axes, place: _Place, y: float, end: float, text: str, reference: float | None) -> None:
-    """The value's text, moved behind a reference mark that would strike it through."""
-    x, width = end + 10, style.text_width(text) * 1.12
-    if reference is not None and x - 6 <= place(reference) <= x + width + 6:
-        x = place(reference) + 10
-    ax.text(x, y, text, color=style.INK, va="center", ha="left", fontweight="bold")
+def _mark(ax: Axes, at: float, x: float, left: float, scale: float, y: float, value: str, title: str, beyond: bool) -> float:
+    """A mark on the bar's row, an arrow where it lies beyond the axis; returns where the value's text goes, so that it is not struck through."""
+    place, width = left + at * scale, style.text_width(value) * style.BOLD
+    if beyond:
+        style.shape(ax, [(place - 8, y - 7), (place, y), (place - 8, y + 7)], INK, title)
+    else:
+        style.line(ax, [place, place], [y - 11, y + 11], PAPER, 6, 3)
+        style.line(ax, [place, place], [y - 11, y + 11], INK, 3, 4, title)
+    return place + 10 if x - 6 <= place <= x + width + 6 else x
 
 
 def _whisker(ax: Axes, low: float, high: float, y: float) -> None:
     if high - low < 1.5:
         return
-    ax.plot([low, high], [y, y], color=style.INK, linewidth=2)
+    style.line(ax, [low, high], [y, y], INK, 2)
     for x in (low, high):
-        ax.plot([x, x], [y - 5, y + 5], color=style.INK, linewidth=2)
+        style.line(ax, [x, x], [y - 5, y + 5], INK, 2)
 
 
-def _reference(ax: Axes, x: float, y: float) -> None:
-    ax.plot([x, x], [y - 12, y + 12], color=style.PAPER, linewidth=6, zorder=3)
-    ax.plot([x, x], [y - 12, y + 12], color=style.INK, linewidth=3, zorder=4)
-
-
-def _reference_key(ax: Axes, label: str, y: float) -> None:
-    ax.plot([style.MARGIN + 4] * 2, [y - 9, y + 9], color=style.INK, linewidth=3)
-    ax.text(style.MARGIN + 16, y, style.fitted(label, style.WIDTH - 60, style.SMALL), fontsize=style.SMALL, color=style.MUTED, va="center", ha="left")

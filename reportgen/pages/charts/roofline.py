@@ -1,90 +1,115 @@
-"""Roofline: FLOP/s over arithmetic intensity, under the ceilings measured in the same run."""
+"""Roofline: FLOP/s over arithmetic intensity, under the ceilings measured in the same run. Points carry their names."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from . import style
+from .paint import MARK
+from .palettes import GRID, INK, MUTED, of_variant
 
 MARKERS = "os^Dv<>PX*"
-PLOT = 300
+LEFT, PLOT = 86, 300
+
+
+@dataclass(frozen=True)
+class _Scale:
+    """Both axes logarithmic, in px of the sheet."""
+
+    left: float
+    right: float
+    low: float
+    high: float
+    top: float
+
+    def x(self, value: float) -> float:
+        return LEFT + (style.WIDTH - LEFT - style.MARGIN) * math.log10(value / self.left) / math.log10(self.right / self.left)
+
+    def y(self, value: float) -> float:
+        return self.top + PLOT * (1 - math.log10(value / self.low) / math.log10(self.high / self.low))
 
 
 def roofline(data: Any) -> Figure:
-    """The slanted ceiling is the copy's bytes per second; flat ones are matmuls. Points are named in the key below."""
+    """The slanted ceiling is the copy's bytes per second; flat ones are matmuls."""
     points = [p for p in data["points"] if p[2] and p[3] and p[2] > 0 and p[3] > 0]
     ceilings = [(str(name), float(value)) for name, value in data["ceilings_flop"] if value]
-    figure = style.canvas(style.MARGIN + PLOT + 56 + 26 * len(points) + 8)
-    ax = style.axes(figure, 92, style.MARGIN, style.MARGIN + 8, 56 + 26 * len(points) + 8)
-    ax.set_xscale("log")
-    ax.set_yscale("log")
     slope = float(data["ceiling_bytes"])
-    rates = [value for _, value in ceilings] or [slope * 10]
+    key = style.LINE * len(points) + (10 if points else 0)
+    ax, top = style.sheet(data, PLOT + 58 + key)
+    scale = _scaled(points, [value for _, value in ceilings] or [slope * 10], slope, top)
+    _axis(ax, scale)
+    ridge = max([value for _, value in ceilings] or [slope * 10])
+    style.line(ax, [scale.x(scale.left), scale.x(ridge / slope)], [scale.y(max(slope * scale.left, scale.low)), scale.y(ridge)], INK, 2, title="copy: bytes per second")
+    _slope_name(ax, scale, slope)
+    taken = [(scale.x(p[2]), scale.y(p[3])) for p in points]
+    for name, value in ceilings:
+        _ceiling(ax, scale, name, value, slope, taken)
+    for index, (label, name, intensity, rate) in enumerate(points):
+        _point(ax, scale.x(intensity), scale.y(rate), index, str(name), f"{label}: {style.number(intensity)} FLOP per byte, {_rate(rate, 3)}")
+        y = top + PLOT + 62 + style.LINE * index
+        _point(ax, style.MARGIN + 10, y, index, str(name), "")
+        style.say(ax, style.MARGIN + 26, y, style.fitted(f"{index + 1} {label}", style.INNER - 26))
+    _numbers(ax, taken)
+    return ax.figure
+
+
+def _scaled(points: list[Any], rates: list[float], slope: float, top: float) -> _Scale:
     left = min([style.decade(p[2], up=False) for p in points] + [style.decade(min(rates) / slope / 3, up=False)])
     right = max([style.decade(p[2], up=True) for p in points] + [style.decade(max(rates) / slope, up=True)])
     low = min([style.decade(p[3], up=False) for p in points] + [style.decade(slope * left, up=False)])
-    high = max([*rates, *(p[3] for p in points)]) * 3
-    ax.set_xlim(left, right)
-    ax.set_ylim(low, high)
-    ax.plot([left, max(rates) / slope], [slope * left, max(rates)], color=style.INK, linewidth=2)
-    _ceilings(ax, ceilings, slope, right, [(p[2], p[3]) for p in points])
-    _axis(ax)
-    key = figure.add_axes((0, 0, 1, 1), zorder=5)
-    height = figure.get_figheight() * 72
-    key.set_xlim(0, style.WIDTH)
-    key.set_ylim(height, 0)
-    key.set_axis_off()
-    _slope_name(key, left, right, low, high, slope)
-    for index, (label, name, intensity, rate) in enumerate(points):
-        fill, marker = style.VARIANTS.get(name, style.OTHER)[0], MARKERS[index % len(MARKERS)]
-        ax.plot([intensity], [rate], marker=marker, markersize=12, color=fill, markeredgecolor=style.INK, markeredgewidth=1, linestyle="")
-        y = style.MARGIN + PLOT + 64 + 26 * index
-        key.plot([26], [y], marker=marker, markersize=11, color=fill, markeredgecolor=style.INK, markeredgewidth=1, linestyle="")
-        key.text(44, y, style.fitted(str(label), style.WIDTH - 60), color=style.INK, va="center", ha="left")
-    return figure
+    return _Scale(left, right, low, max([*rates, *(p[3] for p in points)]) * 3, top)
 
 
-def _slope_name(key: Any, left: float, right: float, low: float, high: float, slope: float) -> None:
+def _point(ax: Axes, x: float, y: float, index: int, name: str, title: str) -> None:
+    ax.plot([x], [y], marker=MARKERS[index % len(MARKERS)], markersize=11, color=of_variant(name).light, markeredgecolor=INK.light, markeredgewidth=1, linestyle="",
+            clip_on=False, zorder=5, gid=MARK + title if title else None)
+
+
+def _numbers(ax: Axes, places: list[tuple[float, float]]) -> None:
+    """Each point's number at its side: where another point is near, on the side that is free."""
+    for index, (x, y) in enumerate(places):
+        others = [(a, b) for other, (a, b) in enumerate(places) if other != index]
+        crowded = any(0 < a - x < 24 and abs(b - y) < 14 for a, b in others) or x > style.WIDTH - 40
+        style.small(ax, x - 10 if crowded else x + 10, y + (0 if crowded else 0), str(index + 1), ha="right" if crowded else "left", colour=INK)
+
+
+def _ceiling(ax: Axes, scale: _Scale, name: str, value: float, slope: float, points: list[tuple[float, float]]) -> None:
+    y, right, width = scale.y(value), scale.x(scale.right), style.text_width(name, style.SMALL)
+    style.line(ax, [scale.x(value / slope), right], [y, y], INK, 2, title=f"{name}: {_rate(value, 3)}")
+    covered = any(right - x < width + 14 and -32 < py - y < 8 for x, py in points)
+    style.small(ax, right, y + 12 if covered else y - 12, name, ha="right", colour=INK)
+
+
+def _slope_name(ax: Axes, scale: _Scale, slope: float) -> None:
     """`copy` along the slanted ceiling, above its lower end, where points below the roof cannot reach it."""
-    across, up = (style.WIDTH - 92 - style.MARGIN - 8) / math.log10(right / left), PLOT / math.log10(high / low)
-    x, y = 92 + 10, style.MARGIN + PLOT - math.log10(slope * left / low) * up - 10 * up / across - 6
-    key.text(x, y, "copy", fontsize=style.SMALL, color=style.INK, ha="left", va="bottom", rotation=math.degrees(math.atan2(up, across)), rotation_mode="anchor")
+    across, up = (style.WIDTH - LEFT - style.MARGIN) / math.log10(scale.right / scale.left), PLOT / math.log10(scale.high / scale.low)
+    x, y = LEFT + 10, scale.y(slope * scale.left) - 10 * up / across - 6
+    ax.text(x, y, "copy", fontsize=style.SMALL, color=INK.light, ha="left", va="bottom", rotation=math.degrees(math.atan2(up, across)), rotation_mode="anchor")
 
 
-def _ceilings(ax: Any, ceilings: list[tuple[str, float]], slope: float, right: float, points: list[tuple[float, float]]) -> None:
-    for name, value in ceilings:
-        ax.plot([value / slope, right], [value, value], color=style.INK, linewidth=2)
-        above = not _covered(ax, name, value, right, points)
-        ax.text(right, value * (1.12 if above else 1 / 1.12), name, fontsize=style.SMALL, color=style.INK, ha="right", va="bottom" if above else "top")
+def _rate(value: float, digits: int = 0) -> str:
+    """`100 TFLOP/s`: a rate with its prefix; a decade without digits behind it."""
+    size, prefix = next((pair for pair in ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M")) if value >= pair[0] * 0.999), (1.0, ""))
+    return f"{style.number(value / size) if digits else style.tick(value / size)} {prefix}FLOP/s"
 
 
-def _covered(ax: Any, name: str, value: float, right: float, points: list[tuple[float, float]]) -> bool:
-    """True if a point's mark would lie on the name written above its ceiling, at the right."""
-    (left, _), (low, high) = ax.get_xlim(), ax.get_ylim()
-    across, up = (style.WIDTH - 92 - style.MARGIN) / math.log10(right / left), PLOT / math.log10(high / low)
-    width = style.text_width(name, style.SMALL)
-    return any(math.log10(right / x) * across < width + 12 and -8 < math.log10(y / value) * up < 30 for x, y in points)
+def _axis(ax: Axes, scale: _Scale) -> None:
+    bottom, right = scale.top + PLOT, scale.x(scale.right)
+    for power in range(round(math.log10(scale.left)), round(math.log10(scale.right)) + 1):
+        x = scale.x(10.0**power)
+        style.line(ax, [x, x], [scale.top, bottom], GRID, order=0)
+        style.small(ax, x, bottom + 12, style.tick(10.0**power), ha="right" if x > style.WIDTH - 30 else "center")
+    for power in range(math.ceil(math.log10(scale.low) - 1e-9), math.floor(math.log10(scale.high)) + 1):
+        y = scale.y(10.0**power)
+        style.line(ax, [LEFT, right], [y, y], GRID, order=0)
+        number, unit = _rate(10.0**power).split(" ")
+        style.small(ax, LEFT - 8, y - 8, number, ha="right", colour=MUTED)
+        style.small(ax, LEFT - 8, y + 7, unit, ha="right", colour=MUTED)
+    style.small(ax, style.WIDTH - style.MARGIN, bottom + 34, "FLOP per byte (arithmetic intensity)", ha="right")
 
 
-def _rate(value: float) -> str:
-    """`100 TFLOP/s`: a decade with its prefix."""
-    for size, prefix in ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M")):
-        if value >= size * 0.999:
-            return f"{style.tick(value / size)} {prefix}FLOP/s"
-    return f"{style.tick(value)} FLOP/s"
-
-
-def _axis(ax: Any) -> None:
-    from matplotlib.ticker import FuncFormatter, NullLocator
-
-    ax.grid(color=style.GRID, linewidth=1)
-    ax.set_axisbelow(True)
-    ax.xaxis.set_minor_locator(NullLocator())
-    ax.yaxis.set_minor_locator(NullLocator())
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: style.tick(10.0 ** round(math.log10(value)))))
-    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _rate(10.0 ** round(math.log10(value)))))
-    ax.tick_params(axis="x", pad=12)
-    ax.set_xlabel("FLOP per byte (arithmetic intensity)", fontsize=style.SMALL, color=style.MUTED, labelpad=8)

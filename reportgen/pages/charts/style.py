@@ -6,10 +6,8 @@ two draws of equal data are equal bytes, and one changed value changes a handful
 
 from __future__ import annotations
 
-import html
 import io
 import math
-import re
 import warnings
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -22,31 +20,20 @@ matplotlib.use("Agg")
 from matplotlib import rc_context  # noqa: E402  (the backend must be chosen first)
 from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
+from matplotlib.patches import Polygon, Rectangle  # noqa: E402
 
-WIDTH = 560
-"""Width in px. On a phone of 390 px the picture shrinks to about two thirds, so type starts at 15."""
+from .paint import MARK, painted  # noqa: E402
+from .palettes import GRID, HATCHING, INK, MUTED, PAPER, Look  # noqa: E402
+
+WIDTH = 440
+"""Width in px. On a phone of 390 px the picture is 358 px wide, so type of 14 is read at 11.4."""
 FONT = 15
-SMALL = 13
-INK = "#1b1b1b"
-MUTED = "#5a5a5a"
-PAPER = "#ffffff"
-GRID = "#dddddd"
+SMALL = 14
 MARGIN = 14
-
-# Okabe and Ito, Color Universal Design (2008): distinguishable with common colour blindness.
-# Hatches carry the same difference without colour.
-VARIANTS = {
-    "naive": ("#D55E00", ""),
-    "naive_inplace": ("#E69F00", "//"),
-    "sdpa_math": ("#CC79A7", "xx"),
-    "sdpa_efficient": ("#56B4E9", "\\\\"),
-    "sdpa_flash": ("#0072B2", ""),
-    "sdpa_cudnn": ("#009E73", "||"),
-    "naive_compiled": ("#F0E442", "++"),
-}
-SERIES = (("#0072B2", ""), ("#E69F00", "//"), ("#009E73", "||"), ("#CC79A7", "xx"), ("#56B4E9", "\\\\"),
-          ("#D55E00", "--"), ("#F0E442", "++"), ("#999999", "/"), ("#555555", "\\\\"), ("#BBBBBB", "x"))
-OTHER = ("#8c8c8c", "")
+INNER = WIDTH - 2 * MARGIN
+LINE, SMALL_LINE = 20, 18
+BOLD = 1.12
+"""How much wider bold letters are."""
 
 SETTINGS = {
     "svg.hashsalt": "attention-report",
@@ -55,50 +42,99 @@ SETTINGS = {
     "font.sans-serif": ["DejaVu Sans", "Arial"],
     "font.size": FONT,
     "hatch.linewidth": 0.6,
-    "hatch.color": "#ffffff",
+    "hatch.color": HATCHING.light,
     "axes.unicode_minus": False,
     "path.simplify": False,
     "text.parse_math": False,
 }
 
 
-def to_svg(draw: Callable[[], Figure], alt: str) -> bytes:
-    """Runs `draw` under the shared settings; the picture's title is `alt`."""
+def to_svg(draw: Callable[[], Figure], alt: str, table: str = "") -> bytes:
+    """Runs `draw` under the shared settings; the picture's title is `alt`, and it carries `table` (CSV) along."""
     with rc_context(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from font", UserWarning)  # letters stay letters in the file
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(SETTINGS)
         buffer = io.BytesIO()
         draw().savefig(buffer, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
-    text = buffer.getvalue().decode("utf-8").replace("\r\n", "\n")
-    head, start, rest = text.partition("<svg ")
-    tag, end, body = rest.partition(">")
-    tag = re.sub(r'(width|height)="([0-9.]+)pt"', r'\1="\2"', tag)
-    title = f"\n <title>{html.escape(alt, quote=False)}</title>" if alt else ""
-    lines = "\n".join(line.rstrip() for line in (head + start + 'role="img" ' + tag + end + title + body).split("\n"))
-    return lines.encode("utf-8")
+    return painted(buffer.getvalue().decode("utf-8").replace("\r\n", "\n"), alt, table).encode("utf-8")
 
 
-def canvas(height: float, width: float = WIDTH) -> Figure:
-    """An opaque light card of `width` × `height` px (1 px = 1 pt, so that sizes read alike)."""
-    return Figure(figsize=(width / 72, height / 72), dpi=72, facecolor=PAPER)
+def sheet(data: Any, height: float) -> tuple[Axes, float]:
+    """Axes over the whole picture, in px and y downwards, with the title above and the device's line below.
+
+    Args:
+        data: its `title` and `foot` are drawn where they are given.
+        height: px that the form itself needs.
+
+    Returns:
+        The axes, and the y at which the form begins.
+    """
+    title, foot = wrapped(str(data.get("title") or ""), INNER / BOLD, FONT), wrapped(str(data.get("foot") or ""), INNER, SMALL)
+    top = MARGIN + (LINE * len(title) + 4 if title else 0)
+    whole = top + height + (SMALL_LINE * len(foot) + 8 if foot else 0)
+    figure = Figure(figsize=(WIDTH / 72, whole / 72), dpi=72, facecolor=PAPER.light)  # 1 px = 1 pt, so that sizes read alike
+    ax = figure.add_axes((0, 0, 1, 1))
+    ax.set_xlim(0, WIDTH)
+    ax.set_ylim(whole, 0)
+    ax.set_axis_off()
+    for index, text in enumerate(title):
+        say(ax, MARGIN, MARGIN + 6 + LINE * index, text, weight="bold")
+    for index, text in enumerate(foot):
+        small(ax, MARGIN, top + height + 8 + SMALL_LINE * index, text)
+    return ax, top
 
 
-def axes(figure: Figure, left: float, top: float, right: float, bottom: float) -> Axes:
-    """Axes inside fixed margins, given in px."""
-    width, height = figure.get_figwidth() * 72, figure.get_figheight() * 72
-    ax = figure.add_axes((left / width, bottom / height, (width - left - right) / width, (height - top - bottom) / height))
-    ax.set_facecolor(PAPER)
-    for side in ax.spines.values():
-        side.set_visible(False)
-    ax.tick_params(length=0, labelsize=SMALL, labelcolor=MUTED, pad=4)
-    return ax
+def say(ax: Axes, x: float, y: float, text: str, size: float = FONT, colour: Look = INK, ha: str = "left", weight: str = "normal") -> None:
+    """Letters, centred on `y`."""
+    ax.text(x, y, text, fontsize=size, color=colour.light, va="center", ha=ha, fontweight=weight)
 
 
-def colour(ids: Sequence[str | None] | None, index: int) -> tuple[str, str]:
-    """Fill and hatch of a bar: the variant's own, wherever it appears."""
-    name = ids[index] if ids else None
-    return VARIANTS.get(name, OTHER) if name else VARIANTS["sdpa_flash"]
+def small(ax: Axes, x: float, y: float, text: str, ha: str = "left", colour: Look = MUTED) -> None:
+    """Small letters: axes, keys, notes."""
+    say(ax, x, y, text, SMALL, colour, ha)
+
+
+def box(ax: Axes, x: float, y: float, width: float, height: float, look: Look, title: str = "", edge: Look = PAPER, line: float = 0.0, hatched: bool = True) -> None:
+    """A filled rectangle; `title` is read over it."""
+    patch = Rectangle((x, y), width, height, facecolor=look.light, hatch=look.hatch if hatched else "", edgecolor=edge.light, linewidth=line)
+    _add(ax, patch, title)
+
+
+def shape(ax: Axes, points: Sequence[tuple[float, float]], look: Look, title: str = "", edge: Look = PAPER, line: float = 0.0) -> None:
+    """A filled polygon; `title` is read over it."""
+    _add(ax, Polygon(points, closed=True, facecolor=look.light, edgecolor=edge.light, linewidth=line), title)
+
+
+def _add(ax: Axes, patch: Any, title: str) -> None:
+    if title:
+        patch.set_gid(MARK + title)
+    ax.add_patch(patch).set_clip_on(False)
+
+
+def line(ax: Axes, xs: Sequence[float], ys: Sequence[float], look: Look = GRID, width: float = 1.0, order: int = 2, title: str = "", dash: str = "-") -> None:
+    """A line through points, in the axes' units."""
+    ax.plot(xs, ys, color=look.light, linewidth=width, zorder=order, clip_on=False, gid=MARK + title if title else None, linestyle=dash)
+
+
+def lines(ax: Axes, ends: Sequence[tuple[float, float, float, float]], look: Look = GRID, width: float = 1.0, order: int = 2) -> None:
+    """Many lines from (x, y) to (x, y) as one path, which takes a tenth of the room."""
+    if ends:
+        line(ax, [x for a, _, b, _ in ends for x in (a, b, math.nan)], [y for _, a, _, b in ends for y in (a, b, math.nan)], look, width, order)
+
+
+def grid(ax: Axes, end: float, scale: float, top: float, bottom: float, unit: str, left: float = MARGIN) -> None:
+    """Upright lines at round values from 0 to `end`, their numbers below, and the unit at the right. scale: px per unit."""
+    last, room = -1.0, WIDTH - MARGIN - text_width(unit, SMALL) - 8
+    for value in ticks(end):
+        x, text = left + value * scale, tick(value)
+        line(ax, [x, x], [top, bottom], order=0)
+        half = text_width(text, SMALL) / 2
+        middle = max(x, MARGIN + half)
+        if (middle - half > last + 8 or last < 0) and middle + half < room:
+            small(ax, middle, bottom + 12, text, ha="center")
+            last = middle + half
+    small(ax, WIDTH - MARGIN, bottom + 12, unit, ha="right")
 
 
 def text_width(text: str, size: float = FONT) -> float:
@@ -127,6 +163,17 @@ def fitted(text: str, width: float, size: float = FONT) -> str:
     return text.rstrip() + "…"
 
 
+def wrapped(text: str, width: float, size: float = FONT) -> list[str]:
+    """`text` in lines of at most `width` px, broken between words; a word that is wider is cut."""
+    lines: list[str] = []
+    for word in text.split():
+        if lines and text_width(f"{lines[-1]} {word}", size) <= width:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(fitted(word, width, size))
+    return lines
+
+
 def step_above(value: float, steps: Sequence[float] = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10)) -> float:
     """The next round number at or above `value`, so that a small change moves no axis."""
     if value <= 0 or not math.isfinite(value):
@@ -140,17 +187,18 @@ def decade(value: float, up: bool) -> float:
     return 10.0 ** (math.ceil(math.log10(value) - 1e-9) if up else math.floor(math.log10(value) + 1e-9))
 
 
-COUNTS = ("activities", "kernels", "ops")
-"""Units that are things, not measures."""
+COUNTS = {"activities": "activity", "kernels": "kernel", "ops": "op"}
+"""Units that are things, not measures → one of them."""
 
 
 def number(value: float, unit: str = "") -> str:
-    """A value as `units` prints it, with its unit as given; a count has no decimals."""
+    """A value as `units` prints it, with its unit; a count has no decimals, and one thing is no several."""
     from ...saying.units import significant
 
     space = "" if unit in ("", "×") else " "
-    counted = unit in COUNTS and float(value).is_integer()
-    return f"{int(value):,}{space}{unit}" if counted else f"{significant(value)}{space}{unit}"
+    if unit in COUNTS and float(value).is_integer():
+        return f"{int(value):,} {COUNTS[unit] if value == 1 else unit}"
+    return f"{significant(value)}{space}{unit}"
 
 
 def tick(value: float) -> str:
@@ -164,37 +212,27 @@ def ticks(top: float, count: int = 4) -> list[float]:
     return [step * i for i in range(int(top / step + 1e-9) + 1)]
 
 
-def legend(ax: Any, entries: Sequence[tuple[str, str, str]], x: float, y: float, width: float) -> float:
-    """Swatches with labels in px of `ax` (whose limits are px, y down); returns the next free y."""
-    from matplotlib.patches import Rectangle
+def legend(ax: Axes, entries: Sequence[tuple[str, Look]], y: float) -> float:
+    """Swatches with labels over the whole width; returns the next free y."""
+    for place, (label, look) in zip(_places(entries), entries):
+        row, x = place
+        box(ax, MARGIN + x, y + SMALL_LINE * 1.2 * row + 1, 16, 14, look)
+        small(ax, MARGIN + x + 22, y + SMALL_LINE * 1.2 * row + 8, fitted(label, INNER - 30, SMALL), colour=INK)
+    return y + legend_height(entries)
 
-    left = x
-    for label, fill, hatch in entries:
-        label = fitted(label, width - 30, SMALL)
-        size = 24 + text_width(label, SMALL) + 16
-        if x + size > left + width and x > left:
-            x, y = left, y + 24
-        ax.add_patch(Rectangle((x, y), 16, 14, facecolor=fill, hatch=hatch, edgecolor=PAPER, linewidth=0))
-        ax.text(x + 22, y + 7, label, fontsize=SMALL, color=INK, va="center", ha="left")
+
+def legend_height(entries: Sequence[tuple[str, Look]]) -> float:
+    """How many px `legend` will take."""
+    return SMALL_LINE * 1.2 * (_places(entries)[-1][0] + 1) + 4 if entries else 0.0
+
+
+def _places(entries: Sequence[tuple[str, Look]]) -> list[tuple[int, float]]:
+    """Row and x of each entry."""
+    places, row, x = [], 0, 0.0
+    for label, _ in entries:
+        size = 22 + text_width(fitted(label, INNER - 30, SMALL), SMALL) + 14
+        if x and x + size - 14 > INNER:
+            row, x = row + 1, 0.0
+        places.append((row, x))
         x += size
-    return y + 24
-
-
-def legend_rows(entries: Sequence[tuple[str, str, str]], width: float) -> int:
-    """How many rows `legend` will take."""
-    rows, x = 1, 0.0
-    for label, _, _ in entries:
-        size = 24 + text_width(fitted(label, width - 30, SMALL), SMALL) + 16
-        if x + size > width and x > 0:
-            rows, x = rows + 1, 0.0
-        x += size
-    return rows if entries else 0
-
-
-def paper(figure: Figure) -> Axes:
-    """Axes over the whole card in px, y downwards: forms that place everything themselves draw here."""
-    ax = axes(figure, 0, 0, 0, 0)
-    ax.set_xlim(0, figure.get_figwidth() * 72)
-    ax.set_ylim(figure.get_figheight() * 72, 0)
-    ax.set_axis_off()
-    return ax
+    return places
