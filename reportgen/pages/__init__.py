@@ -52,6 +52,8 @@ def render_facts(all_facts: Sequence[RunFacts], featured: str, findings: Sequenc
         found[path] = front.reading(all_pages, path)
     for facts in all_pages.runs:
         found[device.path(facts)] = device.render(all_pages, facts)
+        if facts is all_pages.featured:  # its evidence is on the shared pages
+            continue
         found[f"runs/{facts.slot}/findings.md"] = finding.of_run(all_pages, facts)
         found[reading.run_path(facts)] = reading.of_run(all_pages, facts)
         found[f"runs/{facts.slot}/variants.md"] = variant.of_run(all_pages, facts)

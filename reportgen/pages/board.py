@@ -2,59 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ..analysis import RunFacts
 from ..questions import sources
 from ..questions.model import VERDICTS, Source, Verdict
 from ..saying.markup import sentence
 from ..saying.tables import Link, Table, columns
 from ..saying.units import listed, plural
-from .cells import Badge, Lines, Linked, Sentence
+from .cells import Badge, Linked, Sentence
 from .site import Site, device_name, root
-
-NEWS_FIRST: tuple[Verdict, ...] = ("differs", "within noise", "holds", "not measurable")
-"""A reader of the board looks for what is not as the article has it."""
-
-
-@dataclass(frozen=True)
-class Group:
-    """The claims that came out alike on one run."""
-
-    verdict: Verdict
-    claims: str
-    table: Table
-
-
-def board(site: Site, facts: RunFacts, page: str) -> tuple[Group, ...]:
-    """The claims by verdict, inside one in the order of the findings; each statement links to its page.
-
-    What is not measurable is listed by reason, because one reason often stands behind many claims.
-    """
-    groups = []
-    for verdict in NEWS_FIRST:
-        held = [(finding, claim, outcome) for finding in site.findings for claim in finding.claims if (outcome := site.outcomes[facts.slot][claim.id]).verdict == verdict]
-        head = sources.head(claim for _, claim, _ in held)
-        rows = [(Linked(sources.statement(claim, head == sources.MIXED), _target(site, facts, finding.slug, claim.id), root(page)), outcome.reason) for finding, claim, outcome in held]
-        if rows:
-            table = _by_reason(rows, head) if verdict == "not measurable" else _by_claim(rows, head)
-            groups.append(Group(verdict, plural(len(rows), "claim"), table))
-    return tuple(groups)
-
 
 def _target(site: Site, facts: RunFacts, slug: str, claim: str) -> str:
     return f"findings/{slug}.md#{claim}" if facts is site.featured else f"runs/{facts.slot}/findings.md#{claim}"
 
 
-def _by_claim(rows: list[tuple[Linked, str]], head: str) -> Table:
-    return Table(columns(head, "What this device shows"), tuple((statement, Sentence(headline)) for statement, headline in rows))
-
-
-def _by_reason(rows: list[tuple[Linked, str]], head: str) -> Table:
-    reasons: dict[str, list[Linked]] = {}
-    for statement, headline in rows:
-        reasons.setdefault(headline, []).append(statement)
-    return Table(columns(head, "Why that cannot be said here"), tuple((Lines(tuple(map(str, statements))), Sentence(reason)) for reason, statements in reasons.items()))
+def otherwise(site: Site, facts: RunFacts, page: str) -> tuple[Table | None, str]:
+    """The claims that come out as another case than on the featured run, side by side, and a sentence about the rest."""
+    there, here = site.outcomes[site.featured.slot], site.outcomes[facts.slot]
+    apart = [(finding, claim) for finding in site.findings for claim in finding.claims if here[claim.id].case != there[claim.id].case]
+    rows = tuple((Linked(claim.statement, _target(site, facts, finding.slug, claim.id), root(page)), Badge(there[claim.id].verdict), Badge(here[claim.id].verdict), Sentence(here[claim.id].reason))
+                 for finding, claim in apart)
+    alike = plural(len(here) - len(apart), "claim comes", "claims come")
+    return (Table(columns("Claim", "There", "Here", "What this run shows"), rows) if rows else None, f"{alike} out alike on both.")
 
 
 def counts(site: Site, facts: RunFacts) -> list[tuple[Verdict, str]]:

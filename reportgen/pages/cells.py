@@ -107,12 +107,6 @@ def interval(value: Estimate | None) -> str | None:
     return f"{low} to {high}" if low != high else f"{low} in every process"
 
 
-def ratio_interval(value: Estimate) -> str:
-    """`2.77 (2.75 to 2.79)`; `2.77 in every process` where they read alike."""
-    middle, low, high = (significant(number) for number in (value.median, value.low, value.high))
-    return f"{middle} ({low} to {high})" if low != high else f"{middle} in {'every' if len(value.samples) > 1 else 'one'} process"
-
-
 def signed(percent: float) -> str:
     """`+1.3 %`; what rounds to nothing has no sign."""
     return f"{percent:+.1f} %".replace("-", "−") if round(percent, 1) else "0.0 %"

@@ -1,4 +1,4 @@
-"""A device's page: what was run, the four tables, the verdicts, and what to know before trusting them."""
+"""A device's page: who is fastest here, what does not hold, and what to know before trusting it."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import Any
 
 from ..analysis import RunFacts
 from ..numbers.statistics import Estimate
-from ..questions import caveats
+from ..questions import caveats, lead, right_words
 from ..questions.evaluate import evaluate
 from ..readings import COUNTING
 from ..run import ClockSample, noise, recorded
 from ..run.workload import Workload
 from ..saying.tables import Code, Link, Table, columns
 from ..saying.units import Bytes, BytesPerSecond, Count, FlopPerSecond, Percent, Seconds, significant
-from . import board, marks, pictures, summaries, trained
+from . import board, glance, marks, pictures, summaries, trained
 from .cells import Sentence, signed
 from .environment import page
-from .site import Site, device_said
+from .site import Site, device_said, stands
 
 
 def path(facts: RunFacts) -> str:
@@ -25,14 +25,14 @@ def path(facts: RunFacts) -> str:
 
 
 def render(site: Site, facts: RunFacts) -> str:
-    """The page of one run."""
-    at = path(facts)
-    picture = pictures.overview(facts)
-    return page("device.md.j2", at, facts=facts, caveats=caveats.all_said(facts), device=device_said(facts), counting=evaluate(COUNTING, facts), workload=facts.workload.describe(), environment=environment(facts),
-                settings=settings(facts), overview=site.chart(facts, picture, at) if picture else "",
-                kernel_counts=summaries.kernel_counts(facts), counts_missing=summaries.counts_missing(facts), slowdown=summaries.slowdown(facts), cpu_bill=marks.one(facts, summaries.cpu_bill(facts)),
-                occupancy=summaries.occupancy_steps(facts), occupancy_missing=summaries.occupancy_missing(facts), numbers=marks.one(facts, summaries.numbers(facts)),
-                training=marks.one(facts, trainings) if (trainings := trained.training(facts)) else None, board=board.board(site, facts, at), tally=board.tally(site, facts), integrity=integrity(facts),
+    """The page of one run: who is fastest and what does not hold, then what lets one trust it, then everything that was measured."""
+    at, picture, featured = path(facts), pictures.overview(facts), site.featured
+    otherwise, alike = board.otherwise(site, facts, at)
+    return page("device.md.j2", at, facts=facts, device=device_said(facts), stands=stands(facts), travelling=caveats.travelling(facts), caveats=caveats.all_said(facts),
+                first=[text for text in (lead.alarm(facts), right_words.unsafe(facts)) if text], winner=lead.winner(facts), counts=board.counts(site, facts), glance=glance.table(facts), overview=site.chart(facts, picture, at) if picture else "",
+                featured=facts is featured, featured_device=device_said(featured), featured_folder=path(featured), differing=board.differing(site, facts, at), undecided=board.undecided(site, facts),
+                otherwise=otherwise, alike=alike, counting=evaluate(COUNTING, facts), environment=environment(facts), settings=settings(facts), numbers=marks.one(facts, summaries.numbers(facts)),
+                training=marks.one(facts, trainings) if (trainings := trained.training(facts)) else None, integrity=integrity(facts),
                 ceilings=ceilings(facts), ceilings_missing=ceilings_missing(facts), company=company(facts), clocks=clocks(facts), phases=phases(facts), noise=noise.table(facts, facts.extras.get("noise")), downloads=downloads(facts),
                 protocol=protocol(facts), repetitions=repetitions(facts))
 

@@ -16,7 +16,7 @@ from ..saying.units import listed
 from . import marks
 from .cells import Badge, Sentence
 from .environment import page
-from .site import Site, device_name, device_said, root, stands
+from .site import Site, alike, device_name, device_said, root, stands
 
 
 @dataclass(frozen=True)
@@ -105,12 +105,20 @@ def others(site: Site, finding: Finding) -> Table | None:
 
 
 def of_run(site: Site, facts: RunFacts) -> str:
-    """`runs/<slot>/findings.md`: every finding's evidence on this run."""
+    """`runs/<slot>/findings.md`, of a run that the shared pages do not show: its evidence; of the featured device itself only where a claim comes out otherwise."""
     at = f"runs/{facts.slot}/findings.md"
     throughout = _throughout(site, facts)
+    same = [finding for finding in site.findings if _alike(site, facts, finding)]
     sections = [(finding, verdicts(said(site, facts, finding), root(at)), advice(site, facts, finding), finding.steps(facts) if finding.steps else None, evidence(site, facts, finding, at, throughout))
-                for finding in site.findings]
-    return page("run_findings.md.j2", at, device=device_said(facts), sections=sections, run_caveats=caveats.travelling(facts), stands=stands(facts), throughout=throughout, unsafe_at="#is-it-right")
+                for finding in site.findings if finding not in same]
+    lines = [(finding, [claim.id for claim in finding.claims], answer(site, facts, finding)) for finding in same]
+    return page("run_findings.md.j2", at, device=device_said(facts), featured=device_said(site.featured), sections=sections, alike=lines, run_caveats=caveats.travelling(facts), stands=stands(facts),
+                throughout=throughout, unsafe_at="#is-it-right")
+
+
+def _alike(site: Site, facts: RunFacts, finding: Finding) -> bool:
+    here, there = site.outcomes[facts.slot], site.outcomes[site.featured.slot]
+    return alike(site, facts, ((here[claim.id].case, there[claim.id].case) for claim in finding.claims))
 
 
 def _throughout(site: Site, facts: RunFacts) -> tuple[str, ...]:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..analysis import RunFacts
 from ..questions import caveats
 from ..questions.evaluate import evaluate, shown
 from ..questions.model import Finding, Outcome
 from ..readings import COUNTING, READINGS
+from ..saying.markup import sentence
 from ..saying.tables import Link, Table, columns
 from . import marks
-from .cells import Anchored, Lines, Sentence
+from .cells import Lines, Sentence
 from .environment import page
-from .site import Site, device_name, device_said
+from .finding import folded
+from .site import Site, alike, device_name, device_said, stands
 
 SECTION = "Memory and arithmetic"
 FOLDER = "hardware"
@@ -29,17 +33,16 @@ def render(site: Site, reading: Finding) -> str:
     """The page of one reading."""
     facts, at, place = site.featured, path(reading), READINGS.index(reading)
     return page(reading.template, at, reading=reading, number=place + 1, count=len(READINGS), section=SECTION, device=device_said(facts), folder=f"runs/{facts.slot}/index.md",
-                counting=evaluate(COUNTING, facts), evidence=evidence(site, facts, reading, at), run_caveats=caveats.travelling(facts), others=others(site, reading),
-                following=READINGS[place + 1] if place + 1 < len(READINGS) else None, workload=facts.workload)
+                counting=evaluate(COUNTING, facts), stands=stands(facts), run_caveats=caveats.travelling(facts), others=others(site, reading),
+                following=READINGS[place + 1] if place + 1 < len(READINGS) else None, **parts(site, facts, reading, at))
 
 
-def evidence(site: Site, facts: RunFacts, reading: Finding, at: str) -> str:
-    """The answers at a glance, the picture, the tables, then what stands behind each answer."""
+def parts(site: Site, facts: RunFacts, reading: Finding, at: str) -> dict[str, Any]:
+    """What `answers.md.j2` shows on the page `at`: the answers with the anchors that other pages link to, charts, tables with the line that opens each, what stands behind an answer."""
     answers = [(question, evaluate(question, facts)) for question in reading.questions]
     found = shown(reading, facts)
-    rows = tuple((Anchored(question.id, question.asks), Sentence(said.headline)) for question, said in answers)
-    return page("answers.md.j2", at, answers=Table(columns("Question", "What this device shows"), rows), tables=marks.timed(facts, found.tables),
-                charts=[site.chart(facts, chart, at) for chart in found.charts], details=[(question, said) for question, said in answers if said.because or said.caveats]).strip("\n")
+    return {"answers": [f'<a id="{question.id}"></a>{sentence(said.headline)}' for question, said in answers], "tables": [folded(table) for table in marks.timed(facts, found.tables)],
+            "charts": [site.chart(facts, chart, at) for chart in found.charts], "details": answers}
 
 
 def others(site: Site, reading: Finding) -> Table | None:
@@ -58,7 +61,9 @@ def _counted(said: Outcome) -> str:
 
 
 def of_run(site: Site, facts: RunFacts) -> str:
-    """`runs/<slot>/hardware.md`: every reading's evidence on this run."""
+    """`runs/<slot>/hardware.md`, of a run that the shared pages do not show: every reading's evidence; of the featured device itself only where an answer comes out otherwise."""
     at = run_path(facts)
-    return page("run_hardware.md.j2", at, device=device_said(facts), section=SECTION, counting=evaluate(COUNTING, facts), run_caveats=caveats.travelling(facts), workload=facts.workload,
-                sections=[(reading, path(reading), evidence(site, facts, reading, at)) for reading in READINGS])
+    same = [reading for reading in READINGS if alike(site, facts, ((evaluate(question, facts).case, evaluate(question, site.featured).case) for question in reading.questions))]
+    return page("run_hardware.md.j2", at, device=device_said(facts), featured=device_said(site.featured), section=SECTION, counting=evaluate(COUNTING, facts), run_caveats=caveats.travelling(facts), stands=stands(facts),
+                sections=[(reading, path(reading), parts(site, facts, reading, at)) for reading in READINGS if reading not in same],
+                alike=[(reading, path(reading), [evaluate(question, facts).headline for question in reading.questions]) for reading in same])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -95,6 +95,11 @@ def marked(picture: bytes) -> bytes:
 def root(page: str) -> str:
     """Prefix that leads from `page` to the docs root: `../` for `findings/x.md`."""
     return "../" * page.count("/")
+
+
+def alike(site: Site, facts: RunFacts, cases: Iterable[tuple[object, object]]) -> bool:
+    """Whether a part of a run's pages would only say what the featured run's say: the same device, and every pair of cases, here and there, the same."""
+    return facts.device.slug == site.featured.device.slug and all(here == there for here, there in cases)
 
 
 def device_name(facts: RunFacts) -> str:

@@ -14,7 +14,7 @@ from . import pictures, summaries
 from .cells import dims, us
 from .environment import page
 from .names import LONG, parts
-from .site import Site, device_name, device_said
+from .site import Site, alike, device_name, device_said, stands
 
 
 def path(name: str) -> str:
@@ -119,10 +119,13 @@ def others(site: Site, name: str) -> Table | None:
 
 
 def of_run(site: Site, facts: RunFacts) -> str:
-    """`runs/<slot>/variants.md`: every variant's trace on this run."""
+    """`runs/<slot>/variants.md`, of a run that the shared pages do not show: each variant's trace; of the featured device itself only where it ran something else."""
     at = f"runs/{facts.slot}/variants.md"
-    sections = []
-    for variant in facts.variants.values():
-        picture = pictures.lanes(variant)
-        sections.append((variant, site.chart(facts, picture, at) if picture else "", activities(variant), whys(variant)))
-    return page("run_variants.md.j2", at, device=device_said(facts), sections=sections, numbers=summaries.numbers(facts))
+    same = [v for v in facts.variants.values() if v.ok and alike(site, facts, [(_ran(v), _ran(site.featured.variants[v.id]))])]
+    sections = [(v, site.chart(facts, picture, at) if (picture := pictures.lanes(v)) else "", activities(v), whys(v)) for v in facts.variants.values() if v not in same]
+    return page("run_variants.md.j2", at, device=device_said(facts), featured=device_said(site.featured), stands=stands(facts), sections=sections, alike=same)
+
+
+def _ran(variant: VariantFacts) -> tuple[tuple[str, str], ...]:
+    """Kind and name of each activity of a forward, in order."""
+    return tuple((one.kind, one.name) for one in variant.activities)

@@ -161,40 +161,6 @@ def test_the_trace_is_folded_under_the_question() -> None:
     assert "nvjet" not in above and "memset" not in above and "memcpy" not in above.lower()
 
 
-def test_kernel_counts_keep_kernels_memcpys_and_memsets_apart() -> None:
-    """H200, naive: predicted 5, article 6, here 5 + 1 + 1, all 7."""
-    table = markdown(summaries.kernel_counts(facts("h200")))
-    assert "| [Naive](variants/naive.md) | 5 | 6 | 5 | 1 | 1 | 7 |" in table
-    assert "| [SDPA math](variants/sdpa_math.md) | 5 | 20 | 20 | 0 | 0 | 20 |" in table
-
-
-def test_the_articles_values_are_left_out_on_another_workload() -> None:
-    """A small CPU run has no article beside it, and says why where a number is missing."""
-    table = markdown(summaries.kernel_counts(facts("cpu")))
-    assert "| Variant | Predicted |\n" in table and "| [Naive](variants/naive.md) | 5 |\n" in table
-    assert "This run's trace has no GPU lane, so there is nothing to count." in table
-    of_another = markdown(summaries.slowdown(facts("cpu")))
-    assert "The article's values belong to its own workload, so they do not stand here" in of_another
-    assert "| Article" not in of_another
-
-
-def test_the_slowdown_stands_beside_the_articles() -> None:
-    table = markdown(summaries.slowdown(facts("h200")))
-    assert "| Here, GPU time | 930 | 2,580 | 2.77 in every process |" in table
-    assert "| Article, A100-SXM4-80GB, GPU time | 1,960 | 7,240 | 3.7 |" in table
-
-
-def test_occupancy_shows_every_step_then_the_profilers_field() -> None:
-    """Flash on the H200: 255 registers × 128 threads → 2 blocks, 8 of 64 warps, 12.5 %; the profiler writes 13."""
-    flash, cudnn = summaries.occupancy_steps(facts("h200"))
-    text = markdown(flash)
-    assert "255" in text and "| theoretical occupancy | 8 of 64 warps | 12.5 % |" in text
-    assert "| the profiler's field | as written in the trace | 13 % |" in text
-    assert "| theoretical occupancy | 12 of 64 warps | 18.75 % |" in markdown(cudnn)
-    assert summaries.occupancy_missing(facts("h200")) == ""
-    assert "no GPU lane" in summaries.occupancy_missing(facts("cpu"))
-
-
 def test_a_variant_that_failed_shows_its_reason_and_costs_only_itself() -> None:
     files = rendered(unavailable(facts("h200"), "sdpa_cudnn", "cuDNN says <no> | sorry"))
     assert "No results on NVIDIA H200. SDPA cuDNN (refused): cuDNN says &lt;no&gt; | sorry." in files["variants/sdpa_cudnn.md"]
@@ -277,24 +243,56 @@ def test_the_glance_holds_what_is_compared_first() -> None:
 # Verdicts --------------------------------------------------------------------------------------
 
 
-def test_the_board_groups_by_verdict_and_what_differs_comes_first() -> None:
-    run = facts("h200")
-    groups = board.board(site.build([run], run.slot, _real()), run, "index.md")
-    assert [group.verdict for group in groups][:1] == ["differs"]
-    assert sum(int(group.claims.split()[0]) for group in groups) == sum(len(finding.claims) for finding in _real())
-
-
 def test_one_reason_for_many_claims_is_said_once() -> None:
-    """A CPU run: most claims lack a GPU lane; a sentence that stands behind several claims is one row, without the badge's words."""
+    """A CPU run: most claims lack a GPU lane; a sentence that stands behind several claims is one line with their number."""
     run = facts("cpu")
-    (group,) = [g for g in board.board(site.build([run], run.slot, _real()), run, "index.md") if g.verdict == "not measurable"]
-    reasons = [str(row[1]) for row in group.table.rows]
-    assert len(reasons) == len(set(reasons)) < int(group.claims.split()[0])
-    assert not any(reason.startswith("Not measurable:") for reason in reasons)
+    built = site.build([run], run.slot, _real())
+    lines = board.undecided(built, run)
     lane = outcome("math-20-kernels", run)
     assert lane.case == "no-gpu-lane"
-    row = next(row for row in group.table.rows if str(row[1]) == str(Sentence(lane.reason)))
-    assert str(row[0]).count("<br>") >= 3
+    (line,) = [line for line in lines if line.endswith(sentence(lane.reason))]
+    assert int(re.search(r"</span> (\d+) claims: ", line)[1]) == sum(other.reason == lane.reason for other in built.outcomes[run.slot].values()) >= 4
+    assert not any("Not measurable:" in line for line in lines)
+
+
+def test_the_front_page_lists_every_claim_that_differs_and_counts_all() -> None:
+    run = facts("h200")
+    built = site.build([run], run.slot, _real())
+    differ = [name for name, said in built.outcomes[run.slot].items() if said.verdict == "differs"]
+    lines = board.differing(built, run, "index.md")
+    assert len(lines) == len(differ) > 3 and all(f"#{name})**" in line for name, line in zip(differ, lines))
+    assert sum(int(count.split()[0]) for _, count in board.counts(built, run)) == sum(len(finding.claims) for finding in _real())
+
+
+def test_a_second_setting_of_the_featured_device_shows_only_what_comes_out_otherwise() -> None:
+    """The same run under a label: no section, no chart of a finding; the answers are told all the same. Another device shows its whole evidence."""
+    run = facts("h200")
+    again = replace(run, label="again", slot=f"{run.slot}+again")
+    files = pages.render_facts([run, again, facts("a100")], run.slot)
+    found = files[f"runs/{again.slot}/findings.md"]
+    assert "\n## As on NVIDIA H200\n" in found and found.count("\n## ") == 1 and '<a id="hidden-memcpy"></a><a id="memcpy-hidden"></a>' in found
+    assert not any(name.startswith(f"runs/{again.slot}/charts/hidden-memcpy") for name in files)
+    assert re.search(r"\d+ claims come out alike on both\.", files[f"runs/{again.slot}/index.md"])
+    other = files[f"runs/{facts('a100').slot}/findings.md"]
+    assert other.count("\n## ") == len(_real()) and "As on NVIDIA H200" not in other
+    assert f"runs/{run.slot}/findings.md" not in files and f"runs/{run.slot}/variants.md" not in files and f"runs/{run.slot}/hardware.md" not in files
+
+
+def test_what_comes_out_otherwise_stands_run_beside_run() -> None:
+    """Flash made the fastest: two claims of the race turn, and both runs' verdicts stand in the row."""
+    run = facts("h200")
+    turned = replace(variant(run, "sdpa_flash", gpu_time=estimate(40)), label="turned", slot=f"{run.slot}+turned")
+    built = site.build([run, turned], run.slot, _real())
+    table, alike = board.otherwise(built, turned, "index.md")
+    row = next(row for row in table.rows if "flash-fastest" in str(row[0]))
+    assert (str(row[1]), str(row[2])) == ('<span class="verdict differs">differs</span>', '<span class="verdict holds">holds</span>')
+    assert alike == f"{sum(len(f.claims) for f in _real()) - len(table.rows)} claims come out alike on both."
+
+
+def test_a_caveat_of_many_findings_is_said_at_the_top_of_a_runs_page_alone() -> None:
+    run = facts("cpu")
+    page = pages.render_facts([facts("h200"), run], facts("h200").slot)[f"runs/{run.slot}/findings.md"]
+    assert page.count("Judged on another workload than the article's") == 1 and page.index("Judged on another workload") < page.index("\n## ")
 
 
 def test_the_tally_leaves_out_what_did_not_happen() -> None:
@@ -308,12 +306,6 @@ def test_a_caveat_of_several_claims_is_said_once() -> None:
     page = pages.render_facts([run], run.slot)["findings/hidden-memcpy.md"]
     caveat = "Judged on another workload than the article's"
     assert page.count(caveat) == 1 and f"> **Caveat, for several of these.** {caveat}" in page
-
-
-def test_a_caveat_of_many_findings_is_said_at_the_top_of_a_runs_page_alone() -> None:
-    run = facts("cpu")
-    page = pages.render_facts([run], run.slot)[f"runs/{run.slot}/findings.md"]
-    assert page.count("Judged on another workload than the article's") == 1 and page.index("Judged on another workload") < page.index("\n## ")
 
 
 def test_a_bar_is_as_long_as_its_share_and_never_nothing() -> None:
@@ -354,12 +346,6 @@ def test_columns_without_a_value_are_left_out_and_named() -> None:
     kept = summaries.without_empty(table, "Nothing in: {}.")
     assert [c.title for c in kept.columns] == ["Name", "A (µs)", "Text"] and kept.rows == (("x", "1", None), ("y", None, None)) and kept.notes == ("Nothing in: B.",)
     assert summaries.without_empty(kept, "Nothing in: {}.") == kept
-
-
-def test_without_a_gpu_lane_a_sentence_stands_for_the_counts() -> None:
-    page = rendered(facts("cpu"))[f"runs/{facts('cpu').slot}/index.md"]
-    assert "This run's trace has no GPU lane, so there are no kernels to count." in page and "| Variant | Predicted |" not in page
-    assert summaries.counts_missing(facts("h200")) == ""
 
 
 def test_variants_that_share_a_reason_share_a_sentence() -> None:
@@ -642,14 +628,3 @@ def test_gaps_in_a_profiled_forward_are_blamed_on_nobody() -> None:
     assert pictures.lanes(no_lane(run).variants["naive"]).caption == "One forward under the profiler."
 
 
-def test_the_article_s_slowdown_is_said_to_be_one_of_profiler_averages() -> None:
-    assert "The article's times are averages under the profiler; the GPU times here are medians of graph replays without it." in summaries.slowdown(facts("h200")).notes
-
-
-def test_achieved_occupancy_stands_beside_what_nsight_compute_works_out() -> None:
-    from turned import counted
-
-    run = counted(facts("h200"), "sdpa_flash", theoretical_pct=12.5, achieved_pct=11.97)
-    rows = [tuple(str(cell) for cell in row) for row in summaries.occupancy_steps(run, ("sdpa_flash",))[0].rows]
-    assert ("theoretical occupancy, a second time", "Nsight Compute, from the launch as well", "12.5 %") in rows
-    assert ("achieved occupancy", "on average while it ran, counted by the hardware", "11.97 %") in rows

@@ -112,7 +112,7 @@ def test_a_featured_run_without_a_gpu_lane_has_pages_without_charts():
     for run in (facts("cpu"), no_lane(facts()), replace(facts(), variants={})):
         for slug, page in hardware(render(run)).items():
             assert "![" not in page, slug
-            assert "## What this device shows" in page, slug
+            assert "## Evidence" in page and page.index("- <a id=") < page.index("## How it works"), slug
 
 
 def test_the_pages_follow_each_other_like_a_book():
