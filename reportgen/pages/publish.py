@@ -23,6 +23,9 @@ from . import readme, tree
 
 EPOCH = "315532800"
 """1980-01-01: the sitemap's date, so that the same pages give the same site."""
+PROGRAM = Path(__file__).resolve().parents[2]
+START = "import runpy, sys; sys.path.insert(0, sys.argv.pop(1)); runpy.run_module('mkdocs', run_name='__main__', alter_sys=True)"
+"""MkDocs, with this program where it looks for extensions, from whichever folder it is started."""
 
 
 @dataclass(frozen=True)
@@ -157,7 +160,7 @@ def build_site(layout: Layout, docs: Path) -> None:
     environment = {**os.environ, "DOCS_DIR": str(docs), "NAV_FILE": str(docs / "nav.yml"), "SITE_DIR": str(layout.site),
                    "SOURCE_DATE_EPOCH": EPOCH, "NO_MKDOCS_2_WARNING": "1"}
     # Never --quiet: together with --strict it hides failures and ends with 0.
-    done = subprocess.run([sys.executable, "-E", "-m", "mkdocs", "build", "--strict"], cwd=layout.root, env=environment,
+    done = subprocess.run([sys.executable, "-E", "-c", START, str(PROGRAM), "build", "--strict"], cwd=layout.root, env=environment,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
     if done.returncode:
         raise ReportError(f"the strict build of the site failed\n{_words(done.stdout)}", cure="mend what MkDocs names above, then `make site`")
