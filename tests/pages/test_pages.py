@@ -568,7 +568,7 @@ def test_tables_inside_folds_become_tables(built_site: Path) -> None:
     """Markdown between `<details markdown>` is rendered, not shown as text."""
     page = (built_site / "variants/naive.html").read_text(encoding="utf-8")
     fold = page[page.index("<details"):page.rindex("</details>")]
-    assert fold.count("<table>") >= 3 and fold.count("<summary>") == 3 and "<img alt=" in fold
+    assert fold.count("<table ") >= 3 and fold.count("<summary>") == 3 and "<img alt=" in fold
     assert "| ---" not in fold and "markdown=" not in fold
 
 
