@@ -6,6 +6,7 @@ from ..analysis import FUSED, ActivityFacts, RunFacts, published
 from ..analysis.kernels import main_kernel
 from ..analysis.ranking import rank
 from ..analysis.residency import check, opted_in
+from ..hardware.arch_limits import SmLimits
 from ..hardware.occupancy import agree
 from ..questions import needs
 from ..questions.bar_charts import number_bars
@@ -18,6 +19,7 @@ from ..saying.units import Percent, Seconds
 _BECAUSE = (
     Because("limiters", "{limiters} set the limit: {registers} registers × {threads} threads and {shared} of shared memory leave room for {blocks} of {warps}."),
     Because("achieved", "While it ran, {achieved} of the warp slots were occupied on average: that is counted by the hardware, and the theoretical value is its upper bound."),
+    Because("at_most", "{registers} registers are the most that a thread can have, so the compiler may keep more values in memory instead; nothing in this run counts that."),
     Because("faster_than", "It is no sign of a slow kernel: flash takes {flash_time} of GPU time, and {faster_than} with a kernel at {other_occupancy} takes {other_time}."),
 )
 _CAVEATS = (Because("other_limiter", "Registers are not what limits it here, as the article says of its GPU: {other_limiter} is."),)
@@ -51,7 +53,7 @@ def flash_occupancy_rule(facts: RunFacts) -> Decision:
         return decide("no-arithmetic", what="SDPA flash", device=facts.device.name)
     second = check(kernel, facts)
     args = {**residency_args(kernel), **_neighbour(facts, kernel), "software": software(facts, "torch"), "claimed": Percent(claimed),
-            "source": second and SOURCES[second.source], "reading": second and Percent(second.reading), "achieved": achieved(kernel),
+            "source": second and SOURCES[second.source], "reading": second and Percent(second.reading), "achieved": achieved(kernel), "at_most": kernel.registers == SmLimits.registers_per_thread,
             "and_achieved": f"; counted on average while it ran: {achieved(kernel)}" if achieved(kernel) is not None else ""}
     if second and not second.agrees:
         return decide("disagrees", **args)

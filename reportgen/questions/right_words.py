@@ -8,8 +8,7 @@ from typing import Any
 from variants.backends import BACKENDS, title
 
 from ..analysis import FUSED, RunFacts
-from ..analysis.correctness import (Gradients, UnsafeCall, marks, masked_gradients, not_of, off, own_gradients, unsafe_calls,
-                                    without_implied, wrong)
+from ..analysis.correctness import Gradients, UnsafeCall, marks, masked_gradients, not_of, off, own_gradients, unsafe_calls, without_implied, wrong
 from ..analysis.watch import Healing, ProbeFacts
 from ..probes import Needs
 from ..run import DEFAULT, Compared

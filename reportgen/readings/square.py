@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..analysis import FUSED, RunFacts, VariantFacts
 from ..analysis.kernels import main_kernel, readable
-from ..analysis.patterns.tiles import tiled_flop
+from ..analysis.patterns.tiles import SIDES, fitting, tiled_flop
 from ..analysis.traffic import needed_flop, tensor_core_flop
 from ..hardware.kernel_names import Tile
 from ..questions import needs
@@ -19,8 +21,9 @@ SLACK = 0.01
 """Counts this far below the visible pairs' mean that the counter missed work, not that the kernel saved it."""
 
 _CEILING = Because("saved_time", "At the matmul ceiling of this run, what each of them leaves out would take {saved_time} or more.")
-_TILES = (Because("exact", "The tile in the name foretells the count to the last operation: {exact}."),
-          Because("not_exact", "The tile in the name foretells another number: {not_exact}."))
+_TILES = (Because("exact", "The count is exactly that of the tile in the name: {exact}."),
+          Because("fits", "That makes the tile consistent with the count and does not prove it. Of the tiles with sides of {sides}, other sizes give the same number: {fits}. All the rest are excluded."),
+          Because("not_exact", "The tile in the name would give another number: {not_exact}."))
 
 FUSED_ANSWERS: dict[str, Case] = {
     "no-fused": answer("Nothing can be said: none of the fused backends gave a right result here."),
@@ -71,7 +74,12 @@ def _foretold(facts: RunFacts, found: list[tuple[VariantFacts, float]]) -> dict[
     told = [(variant, flop, size) for variant, flop in found if (size := _tile(variant))]
     exact = [f"{v.title} {size.queries} × {size.keys}" for v, flop, size in told if tiled_flop(facts.workload, size) == flop]
     other = [f"{v.title} {size.queries} × {size.keys} would do {Flop(tiled_flop(facts.workload, size))}" for v, flop, size in told if tiled_flop(facts.workload, size) != flop]
-    return {"exact": listed(exact), "not_exact": listed(other)}
+    fits = [f"{v.title} {_sizes(also)}" for v, flop, size in told if tiled_flop(facts.workload, size) == flop and (also := [tile for tile in fitting(facts.workload, flop) if tile != size])]
+    return {"exact": listed(exact), "not_exact": listed(other), "fits": "; ".join(fits), "sides": listed([str(side) for side in SIDES])}
+
+
+def _sizes(tiles: Sequence[Tile]) -> str:
+    return listed([f"{tile.queries} × {tile.keys}" for tile in tiles])
 
 
 def _tile(variant: VariantFacts) -> Tile | None:
@@ -114,8 +122,8 @@ def _table(facts: RunFacts, shown: list[tuple[VariantFacts, float | None]]) -> T
                      Ratio(flop / needed_flop(facts)) if flop else None, f"{size.queries} × {size.keys}" if size else None,
                      Count(tiled_flop(facts.workload, size)) if size else None))
     notes = (f"The whole square: {Count(facts.workload.full_flop)}. The pairs that the mask leaves: {Count(needed_flop(facts))}. One multiplication and one addition are two operations.",
-             "Foretold: all tiles that hold at least one visible pair, each computed whole. cuDNN's tile is inferred from its name.")
-    return Table(columns("Variant", "#Operations on Tensor Cores", "#Of the whole square", "#÷ visible pairs", "Tile in the name (queries × keys)", "#Foretold by the tile"),
+             "From the tile: all tiles that hold at least one visible pair, each computed whole. cuDNN's tile is inferred from its name.")
+    return Table(columns("Variant", "#Operations on Tensor Cores", "#Of the whole square", "#÷ visible pairs", "Tile in the name (queries × keys)", "#From the tile"),
                  tuple(rows), "Operations that Tensor Cores did in one forward, counted.", notes)
 
 

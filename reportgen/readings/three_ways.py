@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from ..analysis import ActivityFacts, RunFacts
 from ..analysis.bounds import WORTH_NAMING
 from ..analysis.kernels import kernels, main_kernel, readable
@@ -12,9 +14,11 @@ from ..questions.bar_charts import number_bars
 from ..questions.model import Because, Case, Chart, Decision, Evidence, Finding, Question, answer, decide
 from ..questions.residency import kernels_table
 from ..saying.markup import code
-from ..saying.units import Count, Percent, listed, plural, verb
+from ..saying.units import Count, Percent, listed, plural, significant, verb
 
 NAMED = 3
+GAP = 0.1
+"""Achieved occupancy this far below the theoretical one needs a reason."""
 FIRST = ("kernel", "arithmetic", "profiler", "second", "achieved", "limited", "why", "variants")
 """The sources of occupancy stand first, so that a narrow screen shows them beside the kernel."""
 
@@ -82,10 +86,14 @@ def _of_these(found: list[ActivityFacts]) -> str | None:
     return f"{Count(len(found))} of these" if found else None
 
 
+_ONE_WAVE = (Because("one_wave", "{one_wave}. All blocks fit at once and every SM has as many as it holds, so neither a small grid nor a last wave explains the gap. "
+                     "A warp-specialised kernel would look so if its loading warps end early, but nothing in this run shows which warps ended."),)
+
 ACHIEVED_ANSWERS: dict[str, Case] = {
     "below": answer("Counted while they ran: among the kernels that take {rules[weighty]} of their variant's time or more, {nearest} comes closest to its theoretical value ({nearest_values}), and {farthest} stays "
-                    "farthest below it ({farthest_values})."),
-    "one": answer("{nearest} reaches {nearest_values}."),
+                    "farthest below it ({farthest_values}).",
+                    because=_ONE_WAVE),
+    "one": answer("{nearest} reaches {nearest_values}.", because=_ONE_WAVE),
 }
 
 
@@ -96,8 +104,21 @@ def achieved_rule(facts: RunFacts) -> Decision:
         return decide("not-counted", what="any kernel")
     order = sorted(known, key=lambda item: -item[1] / item[2])
     near, far = order[0], order[-1]
-    args = {"nearest": code(near[0].short), "nearest_values": _of(near), "farthest": code(far[0].short), "farthest_values": _of(far)}
+    args = {"one_wave": listed([_warps(k, value) for k, value, most in known if _one_wave(facts, k) and value < (1 - GAP) * most]),
+            "nearest": code(near[0].short), "nearest_values": _of(near), "farthest": code(far[0].short), "farthest_values": _of(far)}
     return decide("below" if near[0].name != far[0].name else "one", **args)
+
+
+def _one_wave(facts: RunFacts, kernel: ActivityFacts) -> bool:
+    """Whether the grid is exactly what all SMs hold at once."""
+    sms, resident = facts.device.sm_count, kernel.occupancy.resident_blocks if kernel.occupancy else 0
+    return bool(sms and resident and kernel.grid) and prod(kernel.grid or ()) == (sms or 0) * resident
+
+
+def _warps(kernel: ActivityFacts, achieved_pct: float) -> str:
+    """`` `cudnn sdpa` had 9.00 of its 12 resident warps on average ``."""
+    assert kernel.occupancy is not None
+    return f"{code(kernel.short)} had {significant(achieved_pct / 100 * kernel.occupancy.max_warps)} of its {Count(kernel.occupancy.resident_warps)} resident warps on average"
 
 
 def _of(item: tuple[ActivityFacts, float, float]) -> str:

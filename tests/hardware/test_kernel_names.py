@@ -110,7 +110,7 @@ def test_the_articles_cudnn_name_part_by_part():
         "cudnn_generated": "generated for this problem at run time, not shipped as a finished kernel",
         "fort_native": "unknown",
         "sdpa": "scaled dot-product attention",
-        "sm80": "compiled for compute capability 8.0 (Ampere)",
+        "sm80": "code path of compute capability 8.0 (Ampere)",
         "flash_fprop": "the forward pass in FlashAttention's style",
         "wmma": "matrix instruction of one warp, on Tensor Cores",
         "f16": "16-bit elements: FP16 or bfloat16",
@@ -130,7 +130,7 @@ def test_the_articles_efficient_name_part_by_part():
         "aligned": "operands are aligned for wide loads",
         "64x64": "tile: 64 queries × 64 keys",
         "rf": "the output is accumulated in the register file",
-        "sm80": "compiled for compute capability 8.0 (Ampere)",
+        "sm80": "code path of compute capability 8.0 (Ampere)",
     }
 
 

@@ -229,14 +229,28 @@ def test_every_question_but_the_first_needs_gpu_activities():
     assert {said.case for name, said in answers(facts("cpu")).items() if name != "counted"} == {"no-kernels"}
 
 
+def test_a_gap_that_no_grid_explains_is_told_in_warps():
+    """132 blocks of 12 warps on 132 SMs, one each: 14.06 % of 64 slots are 9.00 warps. A block more is a last wave, and the sentence goes."""
+    def because(grid, achieved):
+        run = activities(only(counted.h200(), "sdpa_cudnn"), "sdpa_cudnn", lambda a: replace(a, grid=grid, counters=replace(a.counters, achieved_pct=achieved)) if a.kind == "kernel" else a)
+        return answer(QUESTIONS["occupancy-achieved"], run).because
+
+    (said,) = because((132, 1, 1), 14.0625)
+    assert "had 9.00 of its 12 resident warps on average. All blocks fit at once and every SM has as many as it holds" in said and "nothing in this run shows which warps ended" in said
+    assert because((133, 1, 1), 14.0625) == because((131, 1, 1), 14.0625) == because((132, 1, 1), 17.5) == ()
+
+
 def test_causes_go_with_their_facts():
     """Take the counters, the ceiling or the tile away, and the sentence goes."""
     said = answer(QUESTIONS["square-fused"], fused())
-    assert said.because == ("The tile in the name foretells the count to the last operation: SDPA efficient 64 × 64 and SDPA flash 128 × 128.",
+    assert said.because == ("The count is exactly that of the tile in the name: SDPA efficient 64 × 64 and SDPA flash 128 × 128.",
+                            "That makes the tile consistent with the count and does not prove it. Of the tiles with sides of 32, 64, 128 and 256, other sizes give the same number: "
+                            "SDPA efficient 32 × 64 and 64 × 32; SDPA flash 32 × 128, 64 × 128, 128 × 32 and 128 × 64. All the rest are excluded.",
                             "At the matmul ceiling of this run, what each of them leaves out would take 19.1 µs or more.")
     other = answer(QUESTIONS["square-fused"], replace(fused(sdpa_flash=20e9), ceilings=None))
-    assert other.because == ("The tile in the name foretells the count to the last operation: SDPA efficient 64 × 64.",
-                             "The tile in the name foretells another number: SDPA flash 128 × 128 would do 19.3 GFLOP.")
+    assert (other.because[0], other.because[2]) == ("The count is exactly that of the tile in the name: SDPA efficient 64 × 64.",
+                                                    "The tile in the name would give another number: SDPA flash 128 × 128 would do 19.3 GFLOP.")
+    assert "SDPA efficient 32 × 64 and 64 × 32. All" in other.because[1]
     assert answer(QUESTIONS["limits-fused"], flash()).because[0] == "Occupied warp slots on average, counted: SDPA flash 11.9 %."
     assert answer(QUESTIONS["limits-fused"], only(facts(), "sdpa_flash")).because == ()
 

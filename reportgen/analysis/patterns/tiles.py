@@ -25,3 +25,17 @@ def tiled_flop(workload: Workload, size: Tile) -> int:
     blocks = range(ceil(length / rows))
     columns = [ceil(min((block + 1) * rows, length) / keys) if workload.causal else ceil(length / keys) for block in blocks]
     return 4 * workload.batch * workload.heads * workload.head_dim * rows * keys * sum(columns)
+
+
+SIDES = (32, 64, 128, 256)
+"""Rows and keys of the tiles that `fitting` tries."""
+
+
+def fitting(workload: Workload, flop: float) -> tuple[Tile, ...]:
+    """The tiles (each side one of `SIDES`) whose count is exactly this.
+
+    >>> from reportgen.run.workload import ARTICLE
+    >>> [(tile.queries, tile.keys) for tile in fitting(ARTICLE, 19327352832)]
+    [(32, 128), (64, 128), (128, 32), (128, 64), (128, 128)]
+    """
+    return tuple(size for size in (Tile(rows, keys) for rows in SIDES for keys in SIDES) if tiled_flop(workload, size) == flop)

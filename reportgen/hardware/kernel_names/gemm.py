@@ -147,7 +147,7 @@ def _cutlass(name: str, match: re.Match[str]) -> KernelName:
 
 _CUTLASS: tuple[Rule, ...] = (
     (r"cutlass(3x)?", "NVIDIA's open template library for matrix kernels", CUTLASS),
-    (r"(\d\d)", "compiled for compute capability {1} (major and minor run together)", CUTLASS),
+    (r"(\d\d)", "code path of compute capability {1} (major and minor run together)", CUTLASS),
     (r"tensorop", "uses Tensor Cores", CUTLASS), (r"wmma", "through the warp-level WMMA interface", CUTLASS),
     (r"simt", "uses CUDA cores, one multiply-add per thread", CUTLASS),
     (r"([shdi])(\d+)gemm", "matrix multiplication; accumulates in type {1}; instruction shape {2} (m, n and k run together)", CUTLASS),

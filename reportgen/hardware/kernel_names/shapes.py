@@ -75,11 +75,11 @@ def unknown_part(text: str) -> Part:
 
 
 ARCHITECTURES = {
-    "sm50": "compiled for compute capability 5.0 (Maxwell) and later", "sm70": "compiled for compute capability 7.0 (Volta)",
-    "sm75": "compiled for compute capability 7.5 (Turing)", "sm80": "compiled for compute capability 8.0 (Ampere)",
-    "sm86": "compiled for compute capability 8.6 (Ampere)", "sm89": "compiled for compute capability 8.9 (Ada)",
-    "sm90": "compiled for compute capability 9.0 (Hopper)", "sm100": "compiled for compute capability 10.0 (Blackwell)",
-    "sm103": "compiled for compute capability 10.3 (Blackwell)", "sm120": "compiled for compute capability 12.0 (Blackwell)",
+    "sm50": "code path of compute capability 5.0 (Maxwell) and later", "sm70": "code path of compute capability 7.0 (Volta)",
+    "sm75": "code path of compute capability 7.5 (Turing)", "sm80": "code path of compute capability 8.0 (Ampere)",
+    "sm86": "code path of compute capability 8.6 (Ampere)", "sm89": "code path of compute capability 8.9 (Ada)",
+    "sm90": "code path of compute capability 9.0 (Hopper)", "sm100": "code path of compute capability 10.0 (Blackwell)",
+    "sm103": "code path of compute capability 10.3 (Blackwell)", "sm120": "code path of compute capability 12.0 (Blackwell)",
 }
 CUDA_GUIDE = "CUDA C++ Programming Guide, compute capabilities"
 
