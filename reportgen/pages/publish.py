@@ -19,7 +19,7 @@ from ..review import checks
 from ..run import Run, swap
 from ..run.layout import Layout
 from ..shapes import record
-from . import readme, tree
+from . import finish, readme, tree
 
 EPOCH = "315532800"
 """1980-01-01: the sitemap's date, so that the same pages give the same site."""
@@ -152,7 +152,7 @@ def _readme(layout: Layout, runs: Sequence[Run], featured: str) -> str:
 
 
 def build_site(layout: Layout, docs: Path) -> None:
-    """Builds site/ with MkDocs, strictly.
+    """Builds site/ with MkDocs, strictly, then brings the pictures into its pages and writes CSV beside them.
 
     Raises:
         ReportError: MkDocs found something wrong; its own words are in the message.
@@ -164,6 +164,7 @@ def build_site(layout: Layout, docs: Path) -> None:
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
     if done.returncode:
         raise ReportError(f"the strict build of the site failed\n{_words(done.stdout)}", cure="mend what MkDocs names above, then `make site`")
+    finish.finish(layout.site)
 
 
 def _words(said: str) -> str:

@@ -4,15 +4,29 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Sequence
 from typing import Any
+
+_NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?")
 
 
 def table(form: str, data: Any) -> str:
     """CSV with a head; numbers as they were measured, in full; an empty field is not measured."""
+    return written(_rows(form, data))
+
+
+def written(rows: Sequence[Sequence[Any]]) -> str:
+    """Rows as CSV. Words that a spreadsheet would take for a formula get an apostrophe before them."""
     buffer = io.StringIO()
-    csv.writer(buffer, lineterminator="\n").writerows(["" if cell is None else cell for cell in row] for row in _rows(form, data))
+    csv.writer(buffer, lineterminator="\n").writerows([_harmless(cell) for cell in row] for row in rows)
     return buffer.getvalue()
+
+
+def _harmless(cell: Any) -> Any:
+    if isinstance(cell, str) and cell[:1] in ("=", "+", "-", "@") and not _NUMBER.fullmatch(cell):
+        return f"'{cell}"
+    return "" if cell is None else cell
 
 
 def _rows(form: str, data: Any) -> list[Sequence[Any]]:
