@@ -16,7 +16,7 @@ from ..numbers.statistics import Estimate
 from ..run import Run, VariantRun
 from ..run.noise import Noise, current
 from ..trace import Activity, Forward, Loss, Trace, TraceLoss, signature
-from . import counters, disturbed, states, watch
+from . import counters, disturbed, mask_step, states, watch
 from .caveats import CLOCK_AGREEMENT, clock_spread, run_caveats
 from .model import BY_GPU_CLOCK, ActivityFacts, OpFacts, RunFacts, VariantFacts
 from .patterns import bytes_model, roles
@@ -46,6 +46,7 @@ def build(run: Run) -> RunFacts:
         clocks=run.clocks,
         probes=run.probes,
         watch=watch.build(run.correctness, probes.load()),
+        mask_step=mask_step.counted(run.counters, run.workload.dtype),
         protocol=run.protocol,
         phases=run.phases,
         variants=variants,

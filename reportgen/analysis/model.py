@@ -247,6 +247,7 @@ class RunFacts:
     floors: where whole runs of the same code were compared: quantity → the largest shift of any variant,
         and `quantity a/b` (ids in alphabetical order) → the largest shift of the two variants' ratio
     watch: public reports of wrong results, tried here, and what torch picks (see `watch`)
+    mask_step: op of the mask step's probe → its counters (see `mask_step`); those that were not counted are absent
     older: the run was recorded by an older version; only then may something be said to be recorded before it was measured
     counters_tool: what took the hardware counters, or `None` where there are none; `counters_reason` says why
     noticed, lost: see `run.Run`
@@ -271,6 +272,7 @@ class RunFacts:
     counters_reason: str | None = None
     counters_tool: str | None = None
     watch: Watch = Watch()
+    mask_step: Mapping[str, CounterFacts] = field(default_factory=dict)
     older: bool = False
     noticed: tuple[Noticed, ...] = ()
     lost: tuple[LostPart, ...] = ()

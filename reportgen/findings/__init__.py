@@ -20,6 +20,7 @@ from . import (
     hidden_memcpy,
     is_it_right,
     mask_rebuilt,
+    mask_step,
     math_cuda_cores,
     math_slowdown,
     predict_then_look,
@@ -30,6 +31,7 @@ from . import (
 FINDINGS: tuple[Finding, ...] = (
     is_it_right.FINDING,
     hidden_memcpy.FINDING,
+    mask_step.FINDING,
     math_slowdown.FINDING,
     math_cuda_cores.FINDING,
     mask_rebuilt.FINDING,

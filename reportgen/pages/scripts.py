@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterator
 
 import variants
 from variants import Variant
 from variants.backends import BACKENDS
 
 from ..analysis import RunFacts, VariantFacts
+from .environment import environment
 from .site import PYTHON_MARKER, Site
 
 LONGEST = 25
@@ -52,41 +52,18 @@ def text(facts: RunFacts, name: str) -> str | None:
     if forward is None or (compiled and not _same(ours["naive"], facts.variants.get("naive"))):
         return None
     calls = (facts.protocol.forwards_per_graph or {}).get(name, FORWARDS)
-    lines = list(_lines(facts, variant, forward, calls, compiled))
-    return "\n".join(lines) + "\n" if len(lines) <= LONGEST else None
+    written = _written(facts, variant, forward, calls, compiled)
+    return written if written.count("\n") <= LONGEST else None
 
 
-def _lines(facts: RunFacts, variant: Variant, forward: ast.FunctionDef, calls: int, compiled: bool) -> Iterator[str]:
-    load, backend = facts.workload, BACKENDS[variant.backend] if variant.backend else None
-    imports = [ast.unparse(node) for node in forward.body if isinstance(node, (ast.Import, ast.ImportFrom))]
-    yield f'"""{variant.title}: GPU time of one forward, the median of CUDA graph replays; without a GPU wall time on the CPU. {PYTHON_MARKER}"""'
-    yield "import statistics, time, torch"
-    yield from (line for line in imports if line != "import torch")
+def _written(facts: RunFacts, variant: Variant, forward: ast.FunctionDef, calls: int, compiled: bool) -> str:
+    backend = BACKENDS[variant.backend] if variant.backend else None
+    imports = [line for node in forward.body if isinstance(node, (ast.Import, ast.ImportFrom)) and (line := ast.unparse(node)) != "import torch"]
     if backend:
-        yield "from torch.nn.attention import SDPBackend, sdpa_kernel"
-    yield "gpu = torch.cuda.is_available()"
-    if variant.backend in GPU_ONLY and backend:
-        yield f'if not gpu: raise SystemExit("the {backend.title} backend needs a GPU, and torch sees none here")'
-    yield f'shape, kind = ({load.batch}, {load.heads}, {load.sequence}, {load.head_dim}), dict(dtype=torch.{load.dtype}, device="cuda" if gpu else "cpu")'
-    yield "q, k, v = (torch.randn(shape, **kind) for _ in range(3))"
-    triangle = ".triu_(1)" if load.causal else ".zero_()"
-    yield f'mask = torch.ones({load.sequence}, {load.sequence}, dtype=torch.bool, device=q.device){triangle}  # True: may not be seen'
-    yield f"calls, times, wait = {calls} if gpu else 1, [], torch.cuda.synchronize if gpu else lambda: None"
-    if compiled:
-        yield "@torch.compile(dynamic=False)"
-    yield "def forward(q, k, v, mask):"
-    yield from (f"    {line}" for line in _body(forward))
-    yield "def run():"
-    yield "    for _ in range(calls): forward(q, k, v, mask)"
-    yield f"with torch.no_grad(){f', sdpa_kernel({backend.pin})' if backend else ''}:"
-    yield "    run(); wait()"
-    yield "    if gpu:"
-    yield "        with torch.cuda.graph(graph := torch.cuda.CUDAGraph()): run()"
-    yield "    for _ in range(30):"
-    yield "        began = time.perf_counter()"
-    yield "        (graph.replay if gpu else run)(); wait()"
-    yield "        times.append((time.perf_counter() - began) / calls)"
-    yield f'print(f"{variant.title}: {{statistics.median(times[5:]) * 1e6:.1f}} µs of {{\'GPU time\' if gpu else \'wall time on the CPU\'}} per forward")'
+        imports.append("from torch.nn.attention import SDPBackend, sdpa_kernel")
+    return environment().get_template("script.py.j2").render(
+        title=variant.title, marker=PYTHON_MARKER, imports=imports, gpu_only=backend.title if backend and variant.backend in GPU_ONLY else "",
+        load=facts.workload, calls=calls, compiled=compiled, body=_body(forward), pin=backend.pin if backend else "")
 
 
 def _forward(variant: Variant) -> ast.FunctionDef | None:

@@ -1,0 +1,143 @@
+"""The mask step asks for little more than a product on the same scores. Why does it cost so much more?"""
+
+from __future__ import annotations
+
+from ..analysis import RunFacts
+from ..analysis.bounds import cached
+from ..analysis.mask_step import PROBED, MaskCost, Op, cost, largest, ops, saving
+from ..analysis.traffic import CacheDoubt
+from ..numbers.statistics import PROCESSES
+from ..questions import needs
+from ..questions.model import Advice, Because, Case, Chart, Decision, Evidence, Finding, Source, claim, decide, not_measurable
+from ..questions.ranked import over_processes, timer_said
+from ..questions.shared import OTHER_SHAPE, other_workload
+from ..saying.tables import Code, Table, columns
+from ..saying.units import Bytes, BytesPerSecond, Count, Percent, Ratio, Seconds, plural, significant
+
+CODE = {"broadcast": "scores.masked_fill_(mask, -inf)", "full": "scores.masked_fill_(full_mask, -inf)", "mul": "scores.mul_(number)"}
+WORDS = {"broadcast": "broadcast mask", "full": "full-size mask", "mul": "product"}
+
+_WHY = (
+    Because("kernels", "The kernels' names give the cause: {kernels}."),
+    Because("counted", "Counted: {counted}."),
+    Because("product", "For scale: a product on the same scores takes {product}."),
+    Because("share", "In {probed} this step is one kernel of {traced}, {share} of the GPU time{rank}."),
+)
+_NOTE = Because("note", "Of the times here: {note}.")
+_CACHED = Because("cached", "The score matrix may stay in the last-level cache here, so these times say little about memory.")
+
+CASES: dict[str, Case] = {
+    "not-timed": not_measurable("the mask step could not be timed alone here ({reason})."),
+    "broadcast": Case(
+        "holds",
+        "Broadcasting the mask is what costs: `masked_fill_` takes {broadcast} with the `[S, S]` mask and {full} with the same mask written out in full, "
+        "although that one asks for {more} more ({ratio}; {processes}).",
+        because=_WHY, caveats=(_NOTE, _CACHED, OTHER_SHAPE),
+        advice=(Advice("Where a mask must be applied by hand, write it out once at full size, `mask.expand_as(scores).contiguous()`, and keep it for every layer and step that shares it.",
+                       "It takes {mask_bytes}. Measured on the op alone; the forward around it is the same.", saves="saves"),),
+    ),
+    "same": Case(
+        "within noise",
+        "A mask of full size changes nothing that this run can tell: `masked_fill_` takes {full} with it and {broadcast} with the broadcast one (ratio {processes}).",
+        because=_WHY[2:], caveats=(_NOTE, _CACHED, OTHER_SHAPE)),
+    "full-slower": Case(
+        "differs",
+        "Broadcasting the mask costs nothing here: `masked_fill_` takes {full} with a mask of full size and {broadcast} with the broadcast one ({ratio}; {processes}).",
+        because=_WHY[2:], caveats=(_NOTE, _CACHED, OTHER_SHAPE),
+        advice=(Advice("Keep the `[S, S]` mask and let it broadcast.", "The mask of full size takes {mask_bytes} and more time."),)),
+}
+
+
+def rule(facts: RunFacts) -> Decision:
+    probe, found = facts.probes.mask_step, cost(facts)
+    if probe is None:
+        return needs.older(facts, "the mask step alone")
+    if found is None:
+        return decide("not-timed", reason=(probe.reason or "no times were recorded").rstrip("."))
+    if len(found.found.ratio.samples) < PROCESSES:
+        return needs.too_few(len(found.found.ratio.samples))
+    args = {**_times(found), **_why(facts, found), "note": (probe.note or "").rstrip("."), "cached": cached(facts) is CacheDoubt.MAY_HOLD, "other_workload": other_workload(facts)}
+    return decide({"second": "broadcast", "tie": "same", "first": "full-slower"}[found.found.winner], **args, saves=saving(facts, found))
+
+
+def _times(found: MaskCost) -> dict[str, object]:
+    more = (found.full.bytes or 0) - (found.broadcast.bytes or 0)
+    return {"broadcast": Seconds(found.broadcast.time.median), "full": Seconds(found.full.time.median), "more": Bytes(more), "mask_bytes": Bytes(_mask_bytes(found)),
+            "ratio": Ratio(found.found.ratio.median), "processes": over_processes(found.found.ratio)}
+
+
+def _mask_bytes(found: MaskCost) -> int:
+    """Of the full-size mask: what its op asks for beyond the product, which reads and writes the scores alone."""
+    return (found.full.bytes or 0) - (found.mul.bytes or 0)
+
+
+def _why(facts: RunFacts, found: MaskCost) -> dict[str, object]:
+    """What the names, the counters and the trace show; empty where they show nothing."""
+    slow, fast = found.broadcast, found.full
+    kernels = f"{_named(slow)} works out each element's place in the mask by itself, {_named(fast)} loads several neighbours at once" if found.by_name else ""
+    product = f"{Seconds(found.mul.time.median)}, {Ratio(found.beside.ratio.median)} less" if found.beside.winner == "second" else ""
+    step, time = found.traced, facts.variants[PROBED].gpu_time if PROBED in facts.variants else None
+    known = step is not None and time is not None and found.same
+    return {"kernels": kernels, "counted": _counted(slow, fast) if found.by_count else "", "product": product, "probed": facts.variants[PROBED].title if known else "",
+            "traced": Seconds(step.duration) if step else None, "share": Percent(float(significant(100 * step.duration / time.median, 3))) if known and step and time else None,
+            "rank": ", more than any other" if known and step and largest(facts, step) else ""}
+
+
+def _named(op: Op) -> str:
+    return f"`{op.kernel.parts[0].text}`" if op.kernel else ""
+
+
+def _counted(slow: Op, fast: Op) -> str:
+    first, second = slow.counters, fast.counters
+    assert first and second and first.instructions is not None and second.instructions is not None
+    said = f"{millions(first.instructions)} million warp instructions with the broadcast mask, {millions(second.instructions)} million with the full one"
+    if first.issue_pct is None or second.issue_pct is None:
+        return said
+    return f"{said}; the issue slots were busy {Percent(round(first.issue_pct))} and {Percent(round(second.issue_pct))} of the time"
+
+
+def millions(number: float) -> str:
+    return significant(number / 1e6)
+
+
+def evidence(facts: RunFacts) -> Evidence:
+    probe, found = facts.probes.mask_step, cost(facts)
+    if probe is None or found is None:
+        return Evidence()
+    rows = tuple(_row(facts, name, op) for name, op in ops(found).items())
+    table = Table(columns("Op", "#GPU time", "#Asks for", "#Rate", "#Of the copy ceiling", "#Warp instructions", "#Issue slots busy", "#ALU pipe", "Kernel"), rows,
+                  caption="The mask step with both masks, and a product on the same scores.",
+                  notes=(f"Medians of {plural(len(found.found.ratio.samples), 'process', 'processes')}, each op alone, timed by {timer_said(probe.timer)}. Bytes are each operand's elements, once.",))
+    return Evidence(tables=(table,), charts=_chart(found))
+
+
+def _row(facts: RunFacts, name: str, op: Op) -> tuple[object, ...]:
+    rate = op.bytes / op.time.median if op.bytes else None
+    copy = facts.ceilings.copy_bytes_per_s if facts.ceilings else None
+    counters = op.counters
+    return (Code(CODE[name]), Seconds(op.time.median), Bytes(op.bytes) if op.bytes else None, BytesPerSecond(rate) if rate else None, Percent(round(100 * rate / copy, 1)) if rate and copy else None,
+            Count(round(counters.instructions)) if counters and counters.instructions is not None else None, _percent(counters.issue_pct if counters else None), _percent(counters.alu_pct if counters else None),
+            Code(op.kernel.short) if op.kernel else None)
+
+
+def _percent(value: float | None) -> Percent | None:
+    return None if value is None else Percent(round(value, 1))
+
+
+def _chart(found: MaskCost) -> tuple[Chart, ...]:
+    shown = ops(found)
+    data = {"labels": [WORDS[name] for name in shown], "values": [op.time.median * 1e6 for op in shown.values()], "low": [op.time.low * 1e6 for op in shown.values()],
+            "high": [op.time.high * 1e6 for op in shown.values()], "unit": "µs", "ids": None, "reference": None, "log": False}
+    said = ", ".join(f"{WORDS[name]} {Seconds(op.time.median)}" for name, op in shown.items())
+    return (Chart("mask-step", "bars", data, alt=f"GPU time of one op on the whole score matrix: {said}.", caption="One op on the whole score matrix, alone; whiskers are the smallest and the largest process."),)
+
+
+FINDING = Finding(
+    slug="mask-step",
+    title="Why the mask step costs so much",
+    question="Masking the scores in place reads and writes them once, as scaling them does. Why does it take so much longer?",
+    questions=(
+        claim("mask-broadcast", "The mask step is slow because its mask is broadcast.", rule, CASES, source=Source.TEAM),
+    ),
+    evidence=evidence,
+)
