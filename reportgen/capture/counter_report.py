@@ -12,6 +12,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..run.counters import over_full
+
 RANGE_PREFIX = "attn_"
 """Each annotated forward lies in an NVTX range of this prefix and the variant's id."""
 MASK_STEP = "mask_step_"
@@ -81,7 +83,7 @@ def parse(text: str, metrics: Sequence[str]) -> dict[str, Any]:
     """`{"metrics", "missing", "variants": {id: [kernel, …]}}`, kernels in the order of their launch.
 
     kernel: `{"kernel", "grid", "block", "metrics": {name: number or None}}`; bytes, seconds, percent,
-    counts. `metrics` are those of which at least one kernel has a value, `missing` the others.
+    counts; a share of more than all is no value. `metrics` are those of which at least one kernel has a value, `missing` the others.
 
     Raises:
         Unreadable: there is no such table, or no kernel lies in a range of ours.
@@ -98,6 +100,7 @@ def parse(text: str, metrics: Sequence[str]) -> dict[str, Any]:
         variant = _variant(row)
         if variant is not None:
             values = {name: _scaled(written.number(row.get(name, "")), units.get(name, "")) for name in metrics}
+            values = {name: None if over_full(name, value) else value for name, value in values.items()}
             variants.setdefault(variant, []).append(
                 {"kernel": row[KERNEL], "grid": _triple(row.get(GRID)), "block": _triple(row.get(BLOCK)), "metrics": values})
     if not variants:

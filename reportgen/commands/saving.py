@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import ctypes
+import json
 import os
 import sys
 import tempfile
@@ -60,19 +61,38 @@ def saved(data: dict[str, Any], traces: Mapping[str, dict[str, Any]], root: Path
     Raises:
         ReportError: the run is not below `root`; says where it is.
     """
-    from .. import run
-
     try:
-        return run.save(data, traces, root)
+        return _saved(data, traces, root)
     except OSError as error:
         problem, cure = disk.explain(error)
         for other in _elsewhere():
             try:
-                folder = run.save(data, traces, Path(tempfile.mkdtemp(prefix="reportgen-run-", dir=other)))
+                folder = _saved(data, traces, Path(tempfile.mkdtemp(prefix="reportgen-run-", dir=other)))
             except OSError:
                 continue
             raise ReportError(f"{problem}; the run lies in {folder}", cure=f"{cure}; then `make merge DIRS={folder}` takes it in") from None
         raise ReportError(f"{problem}, and no other folder took the run, so it is lost", cure=f"{cure}; then record again") from None
+
+
+def _saved(data: dict[str, Any], traces: Mapping[str, dict[str, Any]], root: Path) -> Path:
+    """Saves the run, without its counters where it is they that do not fit: a tool's odd value costs no run that was measured.
+
+    Raises:
+        ReportError: another part does not fit, which is a fault of this program; says where the rest lies.
+    """
+    from .. import run
+    from ..errors import RunInvalid
+    from ..run.write import known
+
+    try:
+        return run.save(data, traces, root)
+    except RunInvalid as misfit:
+        if data.get("counters"):
+            return _saved({**data, "counters": None, "counters_reason": f"what the tool gave does not fit ({misfit.problem})"}, traces, root)
+        file = Path(tempfile.mkdtemp(prefix="reportgen-run-", dir=next(iter(_elsewhere()), None))) / "measured.json"
+        file.write_text(json.dumps(known(data)), encoding="utf-8")
+        raise ReportError(f"what was measured does not fit together ({misfit.problem}); this is a fault of this program, and the numbers lie in {file}",
+                          cure="report it with that file; the former run is untouched") from None
 
 
 def _elsewhere() -> list[Path]:

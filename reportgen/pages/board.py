@@ -11,6 +11,7 @@ from ..saying.units import listed, plural
 from .cells import Badge, Linked, Sentence
 from .site import Site, device_name, root
 
+
 def _target(site: Site, facts: RunFacts, slug: str, claim: str) -> str:
     return f"findings/{slug}.md#{claim}" if facts is site.featured else f"runs/{facts.slot}/findings.md#{claim}"
 

@@ -10,7 +10,7 @@ from ..analysis import ActivityFacts, RunFacts, VariantFacts
 from ..questions.residency import explained, field
 from ..saying.tables import Code, Link, Table, columns
 from ..saying.units import Percent, Seconds
-from . import pictures, summaries
+from . import pictures
 from .cells import dims, us
 from .environment import page
 from .names import LONG, parts

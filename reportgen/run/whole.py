@@ -6,10 +6,8 @@ from collections import Counter
 
 from ..numbers.statistics import Estimate
 from ..saying.units import plural
+from .counters import over_full
 from .model import Run
-
-FULL = 100.5
-"""Percent of a peak; counters of several passes may exceed 100 by a hair."""
 
 
 def fault(run: Run) -> str | None:
@@ -78,7 +76,7 @@ def _over_full(run: Run) -> str | None:
     for name, kernels in (run.counters.variants if run.counters else {}).items():
         for place, kernel in enumerate(kernels):
             for metric, value in kernel.metrics.items():
-                if "pct" in metric and "pipe" not in metric and value is not None and value > FULL:
+                if over_full(metric, value):
                     return f"counters.variants.{name}[{place}].metrics.{metric} is {value}, expected a percentage"
     return None
 

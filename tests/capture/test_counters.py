@@ -6,6 +6,7 @@ with the columns that nobody reads cut off.
 
 from __future__ import annotations
 
+import csv
 import os
 import stat
 import sys
@@ -95,6 +96,18 @@ class TestTable:
         (flash,) = counter_report.parse(text, ALL)["variants"]["sdpa_flash"]
         assert flash["metrics"][READ] is None
         assert flash["metrics"][WRITTEN] == 27310080
+
+    def test_a_share_of_more_than_all_is_no_value(self) -> None:
+        """Seen on an H200: 107 % of the warps active, put together from replays that differ."""
+        active = "sm__warps_active.avg.pct_of_peak_sustained_active"
+        lines = H200.read_text().splitlines()
+        row = next(index for index, line in enumerate(lines) if "attn_sdpa_flash" in line)
+        head = next(csv.reader([next(line for line in lines if line.startswith('"ID"'))]))
+        cells = next(csv.reader([lines[row]]))
+        cells[head.index(active)] = "107.02"
+        lines[row] = ",".join(f'"{cell}"' for cell in cells)
+        (flash,) = counter_report.parse("\n".join(lines), ALL)["variants"]["sdpa_flash"]
+        assert flash["metrics"][active] is None and flash["metrics"][WRITTEN] == 27310080
 
     def test_lines_of_the_tool_between_rows_are_skipped(self) -> None:
         lines = H200.read_text().splitlines()

@@ -394,6 +394,27 @@ def test_a_measured_run_that_its_disk_does_not_take_is_saved_elsewhere_and_named
     assert second.endswith(f"; then `make merge DIRS={folder}` takes it in")
 
 
+MEASURED = {"schema_version": 1, "recorded_on": "2026-11-01", "device": {"kind": "cpu", "name": "x", "slug": "dev-x"}, "software": {}, "host": {},
+            "settings": {}, "workload": PRESETS["small"].to_json(), "label": None, "protocol": {}, "variants": {}}
+
+
+def test_counters_that_do_not_fit_cost_themselves_and_no_measured_run(tmp_path):
+    odd = {"tool": "ncu", "variants": {"naive": [{"kernel": "mul", "metrics": {"sm__warps_active.avg.pct_of_peak_sustained_active": 107.02}}]}}
+    found = run_room.load(saving.saved({**MEASURED, "counters": odd}, {}, tmp_path))
+    assert found.counters is None
+    assert found.counters_reason == ("what the tool gave does not fit (counters.variants.naive[0].metrics.sm__warps_active.avg.pct_of_peak_sustained_active is 107.02, "
+                                     "expected a percentage)")
+
+
+def test_a_run_that_does_not_fit_together_is_kept_as_it_is_and_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(saving, "_elsewhere", lambda: [tmp_path])
+    with pytest.raises(ReportError) as caught:
+        saving.saved({**MEASURED, "protocol": {"processes": -3}}, {}, tmp_path / "runs")
+    first, second = str(caught.value).splitlines()
+    assert "protocol.processes is -3" in first and second == "  what to do: report it with that file; the former run is untouched"
+    assert json.loads(Path(first.rpartition("the numbers lie in ")[2]).read_text())["protocol"] == {"processes": -3}
+
+
 @pytest.mark.parametrize("damage", ["run", "FEATURED"])
 def test_what_is_recorded_is_looked_at_before_profiling(stand_in, monkeypatch, capsys, damage):
     layout = stand_in()

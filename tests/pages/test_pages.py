@@ -19,7 +19,7 @@ from reportgen import pages
 from reportgen.analysis import RunFacts, State, VariantFacts
 from reportgen.pages import board, compare, device, front, glance, navigation, pictures, site, summaries, tree
 from reportgen.pages import variant as variant_page
-from reportgen.pages.cells import Bar, Sentence, dims, signed
+from reportgen.pages.cells import Bar, dims, signed
 from reportgen.pages.environment import environment
 from reportgen.questions.model import Advice, Because, Case, Chart, Evidence, Finding, claim, decide, not_measurable
 from reportgen.run import Clocks, ClockSample, Look, Protocol
