@@ -34,6 +34,8 @@ class Tensors:
     v: Any
     mask: Any
     upstream: Any
+    check: Callable[[], tuple[Any, ...]] | None = None
+    """What is held beside FP64 in place of `run`, where that draws random numbers."""
 
     def run(self) -> tuple[Any, ...]:
         """The output, and the gradients of q, k and v where they are wanted."""
@@ -121,8 +123,15 @@ def _formula(formula: Callable[..., Any], tensors: Tensors, group: Group) -> Any
     share = call.heads // call.kv_heads
     own = (slice(batch, batch + 1), slice(head * share, (head + 1) * share))
     of_kv = (slice(batch, batch + 1), slice(head, head + 1))
-    return formula(tensors.q[own], tensors.k[of_kv], tensors.v[of_kv], tensors.mask, is_causal=call.mask == "causal",
+    return formula(tensors.q[own], tensors.k[of_kv], tensors.v[of_kv], _mask_of(tensors.mask, own), is_causal=call.mask == "causal",
                    upstream=None if tensors.upstream is None else tensors.upstream[own])
+
+
+def _mask_of(mask: Any, own: tuple[slice, slice]) -> Any:
+    """The part of a mask that a group sees: `[queries, keys]` is everyone's, `[batch, heads, …]` is cut where it is not broadcast."""
+    if mask is None or mask.dim() == 2:
+        return mask
+    return mask[tuple(cut if size > 1 else slice(None) for cut, size in zip(own, mask.shape))]
 
 
 def _cut(call: Call, values: Sequence[Any], group: Group) -> dict[str, Any]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from variants.backends import BACKENDS
 
 from ..errors import CaptureFailed, ReportError
 from ..saying.progress import Progress
-from ..shapes import Call, record
+from ..shapes import record
 from . import mapping, operands, processes
 from .faults import ChildFailed
 
@@ -38,6 +38,36 @@ class Taken:
         return self.left == 0
 
 
+def _lost(call: Any, reason: str) -> dict[str, Any]:
+    readings = [{"backend": name, "state": "failed", "reason": reason} for name in BACKENDS]
+    return {"call": asdict(call), "picked": None, "readings": readings, "seconds": 0.0, "checked": [0, call.batch * call.kv_heads]}
+
+
+def _points(file: Path) -> tuple[record.Header, set[Any]]:
+    known = record.read(file)
+    return known.header, {point.call for point in known.points}
+
+
+@dataclass(frozen=True)
+class Work:
+    """What is measured item by item; an item has an `id`.
+
+    name: of the stage; noun: what one item is
+    target, plan: the function of a fresh process, and its argument from (device, items, until, skip)
+    there: the header of a file and the items that it holds; lost: the fields of an item that ended its process, for a reason
+    """
+
+    name: str
+    noun: str
+    target: Callable[..., Any]
+    plan: Callable[..., Any]
+    there: Callable[[Path], tuple[record.Header, set[Any]]]
+    lost: Callable[[Any, str], dict[str, Any]]
+
+
+MAP = Work("map", "points", mapping.measure, mapping.Plan, _points, _lost)
+
+
 def header(survey: dict[str, Any], slug: str) -> dict[str, Any]:
     """The fields of `record.Header`."""
     described = survey["environment"]
@@ -46,21 +76,21 @@ def header(survey: dict[str, Any], slug: str) -> dict[str, Any]:
             "settings": described["settings"], "recorded_on": date.today().isoformat(), "rounds": mapping.ROUNDS}
 
 
-def take(survey: dict[str, Any], calls: Sequence[Call], file: Path, slug: str, seconds: float, progress: Progress, anew: bool = False) -> Taken:
-    """Measures those of `calls` that `file` does not hold yet, for `seconds` at most.
+def take(survey: dict[str, Any], items: Sequence[Any], file: Path, slug: str, seconds: float, progress: Progress, anew: bool = False, work: Work = MAP) -> Taken:
+    """Measures those of `items` that `file` does not hold yet, for `seconds` at most.
 
-    A map of another device or other software is set aside as `map.before.jsonl`; one that is the same is continued.
+    A file of another device or other software is set aside (`map.jsonl` as `map.before.jsonl`); one that is the same is continued.
 
     Raises:
-        CaptureFailed: no point could be measured.
+        CaptureFailed: nothing could be measured.
     """
-    there = _continued(file, header(survey, slug), anew)
-    todo = [call for call in calls if call not in there]
+    there = _continued(file, header(survey, slug), anew, work)
+    todo = [item for item in items if item not in there]
     taken = Taken(file, there=len(there), left=len(todo))
     until = time.monotonic() + seconds
     skip: list[tuple[str, str, str]] = []
-    progress.plan("map", 1, min(seconds, len(todo) * 1.0))
-    progress.stage("map", "map")
+    progress.plan(work.name, 1, min(seconds, len(todo) * 1.0))
+    progress.stage(work.name, work.name)
     device = survey["device"]
 
     def measured(name: str, point: dict[str, Any]) -> None:
@@ -68,52 +98,50 @@ def take(survey: dict[str, Any], calls: Sequence[Call], file: Path, slug: str, s
         taken.fresh += 1
         taken.left -= 1
         done.add(name)
-        progress.at(f"{taken.fresh + taken.there} of {len(calls)} points", name)
+        progress.at(f"{taken.fresh + taken.there} of {len(items)} {work.noun}", name)
 
     done: set[str] = set()
     while taken.left and len(taken.crashes) < MOST_CRASHES:
-        rest = tuple(call for call in todo if call.id not in done)
+        rest = tuple(item for item in todo if item.id not in done)
         try:
-            processes.run(mapping.measure, (mapping.Plan(device, rest, until, tuple(skip)),), at=progress.at, result=measured, patience=SILENCE)
+            processes.run(work.target, (work.plan(device, rest, until, tuple(skip)),), at=progress.at, result=measured, patience=SILENCE)
             break
         except ChildFailed as failure:
             taken.crashes.append(f"{failure.subject}, {failure.phase}: {failure.reason}")
-            _learn(skip, done, measured, failure, todo)
+            _learn(skip, measured, failure, todo, work)
     progress.done()
     if not taken.fresh and not taken.there and todo and taken.crashes:
-        raise CaptureFailed(f"no point of the map could be measured ({taken.crashes[0]})", cure="`make doctor` says what this device can do")
+        raise CaptureFailed(f"none of the {work.noun} of the {work.name} could be measured ({taken.crashes[0]})", cure="`make doctor` says what this device can do")
     return taken
 
 
-def _learn(skip: list[tuple[str, str, str]], done: set[str], measured: Any, failure: ChildFailed, todo: Sequence[Call]) -> None:
-    """A backend that ended the process is not tried again at that point; a point that ends it in another way is recorded as failed."""
-    call = next((one for one in todo if one.id == failure.subject), None)
-    if call is None:
+def _learn(skip: list[tuple[str, str, str]], measured: Any, failure: ChildFailed, todo: Sequence[Any], work: Work) -> None:
+    """A backend that ended the process is not tried again at that item; an item that ends it in another way is recorded as failed."""
+    item = next((one for one in todo if one.id == failure.subject), None)
+    if item is None:
         return
-    if failure.phase in BACKENDS and (call.id, failure.phase) not in {(name, backend) for name, backend, _ in skip}:
-        skip.append((call.id, failure.phase, failure.reason))
+    if failure.phase in BACKENDS and (item.id, failure.phase) not in {(name, backend) for name, backend, _ in skip}:
+        skip.append((item.id, failure.phase, failure.reason))
         return
-    from dataclasses import asdict
-
-    readings = [{"backend": name, "state": "failed", "reason": failure.reason} for name in BACKENDS]
-    measured(call.id, {"call": asdict(call), "picked": None, "readings": readings, "seconds": 0.0, "checked": [0, call.batch * call.kv_heads]})
+    measured(item.id, work.lost(item, failure.reason))
 
 
-def _continued(file: Path, fresh: dict[str, Any], anew: bool) -> set[Call]:
-    """The calls that the file holds already, where it was begun on this device with this software; else it is begun."""
+def _continued(file: Path, fresh: dict[str, Any], anew: bool, work: Work) -> set[Any]:
+    """What the file holds already, where it was begun on this device with this software; else it is begun."""
     if file.is_file():
         try:
-            old = record.read(file)
+            old, items = work.there(file)
         except ReportError:
-            old = None
-        if old is not None and not anew and _same(old.header, fresh):
-            return {point.call for point in old.points}
-        file.replace(file.with_name("map.before.jsonl"))
+            old, items = None, set()
+        if old is not None and not anew and same(old, fresh):
+            return items
+        file.replace(file.with_name(f"{file.stem}.before{file.suffix}"))
     record.begin(file, fresh)
     return set()
 
 
-def _same(old: record.Header, fresh: dict[str, Any]) -> bool:
+def same(old: record.Header, fresh: dict[str, Any]) -> bool:
+    """Whether a file was begun on this device with this software."""
     return old.device.slug == fresh["device"]["slug"] and dict(old.software) == fresh["software"] and old.schema_version == fresh["schema_version"]
 
 

@@ -103,7 +103,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def parser() -> argparse.ArgumentParser:
-    from . import doctor, mapping, probing, reporting, reviewing, serving
+    from . import asking, doctor, mapping, probing, reporting, reviewing, serving
 
     root = _Parser(prog="python -m reportgen", description=DESCRIPTION, epilog=EPILOG,
                                    formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -135,6 +135,7 @@ def parser() -> argparse.ArgumentParser:
     doctor.register(commands)
     probing.register(commands)
     mapping.register(commands)
+    asking.register(commands)
     serving.register(commands)
     reporting.register(commands)
     reviewing.register(commands)

@@ -15,9 +15,14 @@ from ..shapes import grid
 from . import saving, starting
 from .interruption import Stages
 
+PARTS = ("map", "why", "bill")
+WHY_SECONDS = {True: 180.0, False: 60.0}
+"""What asking about the calls that people write may take, on a GPU and on a CPU."""
 DESCRIPTION = """Measures scaled_dot_product_attention with every backend over many shapes, masks and types, checks each against FP64, and appends the
 points to map.jsonl in the device's folder: docs/runs/<device>/ on a GPU, build/runs/<device>/ on a CPU or with --no-record. Interrupted or
-out of time, the next call goes on where it was. It needs torch."""
+out of time, the next call goes on where it was. It needs torch.
+
+Beside it go why.jsonl (what torch picks for calls that people write, and why nothing else) and bill.json (what a new length costs)."""
 
 
 def register(commands: Any) -> None:
@@ -25,6 +30,7 @@ def register(commands: Any) -> None:
     map_ = commands.add_parser("map", help="which backend is fastest at which shape here (needs torch); continues where it was left", description=DESCRIPTION)
     map_.add_argument("--device", choices=("cuda", "cpu"), help="the GPU where there is one, by default")
     map_.add_argument("--seconds", type=_seconds, help=f"how long it may take; {grid.SECONDS[True]:.0f} on a GPU and {grid.SECONDS[False]:.0f} on a CPU by default (MAP_SECONDS of make's)")
+    map_.add_argument("--parts", type=_parts, default=PARTS, metavar="LIST", help=f"which files to take, with commas between; {','.join(PARTS)} by default. --seconds is the map's alone")
     map_.add_argument("--anew", action="store_true", help="begin it anew, also where one of this device and software is there")
     map_.add_argument("--no-record", action="store_true", help="write into build/ also on a GPU")
     map_.add_argument("--into", type=Path, metavar="FOLDER", help="write below this folder instead")
@@ -40,6 +46,13 @@ def _seconds(text: str) -> float:
     if not 0 < seconds <= grid.MOST_SECONDS:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds, above nothing and at most {grid.MOST_SECONDS:,.0f}")
     return seconds
+
+
+def _parts(text: str) -> tuple[str, ...]:
+    parts = tuple(text.split(","))
+    if unknown := [one for one in parts if one not in PARTS]:
+        raise argparse.ArgumentTypeError(f"there is no part {unknown[0]!r}; there are {', '.join(PARTS)}")
+    return parts
 
 
 def _map(chosen: argparse.Namespace, layout: Layout, stages: Stages) -> int:
@@ -58,15 +71,57 @@ def _map(chosen: argparse.Namespace, layout: Layout, stages: Stages) -> int:
         slug = device_slug.distinct(survey["environment"]["device"], layout.recorded_devices())
         root = chosen.into or (layout.recorded if gpu and not chosen.no_record else layout.live)
         file = names.below(root, root / slug / record.MAP_FILE) if not chosen.into else root / slug / record.MAP_FILE
-        seconds = chosen.seconds or grid.SECONDS[gpu]
-        taken = map_session.take(survey, grid.points(gpu), file, slug, seconds, shown, chosen.anew)
+        for part in chosen.parts:
+            TAKE[part](survey, file, slug, chosen, shown)
     except OSError as error:
         raise ReportError(f"the map could not be written ({error.strerror})", where=str(error.filename or ""), cure="make room or give --into another disk; points that are written stay") from None
     finally:
         shown.end()
-    for crash in taken.crashes:
-        print(f"note: a process ended at {crash}", file=sys.stderr)
-    rest = "" if taken.whole else f"; {plural(taken.left, 'point')} left: the same command goes on"
-    print(f"{plural(taken.fresh, 'point')} measured, {taken.there} were there{rest}", file=sys.stderr)
-    print(taken.file)
+    print(file)
     return 0
+
+
+def _take_map(survey: dict[str, Any], file: Path, slug: str, chosen: argparse.Namespace, shown: Any) -> None:
+    from ..capture import map_session
+
+    gpu = map_session.gpu(survey["device"])
+    taken = map_session.take(survey, grid.points(gpu), file, slug, chosen.seconds or grid.SECONDS[gpu], shown, chosen.anew)
+    _say(taken, "point", shown)
+
+
+def _take_why(survey: dict[str, Any], file: Path, slug: str, chosen: argparse.Namespace, shown: Any) -> None:
+    from ..capture import asking, map_session
+    from ..shapes import answers, asked
+
+    gpu = map_session.gpu(survey["device"])
+    taken = map_session.take(survey, asked.calls(gpu), file.with_name(answers.WHY_FILE), slug, WHY_SECONDS[gpu], shown, chosen.anew, asking.WHY)
+    _say(taken, "call", shown)
+
+
+def _take_bill(survey: dict[str, Any], file: Path, slug: str, chosen: argparse.Namespace, shown: Any) -> None:
+    """A bill that is there is kept, where it is this device's and software's."""
+    from ..capture import bill as taking
+    from ..capture import map_session
+    from ..shapes import bill
+
+    there = file.with_name(bill.BILL_FILE)
+    if not chosen.anew and there.is_file():
+        try:
+            if map_session.same(bill.read(there).header, map_session.header(survey, slug)):
+                shown.note(f"{there.name} was there; --anew takes it again")
+                return
+        except ReportError:
+            pass  # a damaged one is taken anew
+    for row in taking.take(survey, there, slug, shown):
+        shown.note(f"note: a process ended at {row}")
+    shown.note(f"{there.name} taken")
+
+
+TAKE = {"map": _take_map, "why": _take_why, "bill": _take_bill}
+
+
+def _say(taken: Any, noun: str, shown: Any) -> None:
+    for crash in taken.crashes:
+        shown.note(f"note: a process ended at {crash}")
+    rest = "" if taken.whole else f"; {plural(taken.left, noun)} left: the same command goes on"
+    shown.note(f"{taken.file.name}: {plural(taken.fresh, noun)} measured, {taken.there} were there{rest}")

@@ -137,21 +137,26 @@ def read(file: Path) -> ShapeMap:
     Raises:
         RunInvalid: names the file, the line and the field.
     """
+    header, found = lines(file, Point)
+    points: dict[Call, Point] = {}
+    for point in found:
+        points.setdefault(point.call, point)
+    return ShapeMap(header, tuple(points.values()))
+
+
+def lines(file: Path, kind: Any) -> tuple[Header, list[Any]]:
+    """The header in the first line, and a `kind` in each that follows; raises as `read`."""
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise RunInvalid(f"cannot be read ({error})", where=str(file), cure=CURE) from None
-    lines = text.split("\n")[:-1]
-    if not lines:
+    found = text.split("\n")[:-1]
+    if not found:
         raise RunInvalid("is empty, expected a header and points", where=str(file), cure=CURE)
-    header: Header = _line(Header, lines[0], file, 1)
+    header: Header = _line(Header, found[0], file, 1)
     if header.schema_version > SCHEMA_VERSION:
         raise RunInvalid(f"was written by a newer version (schema {header.schema_version}, this one reads {SCHEMA_VERSION})", where=str(file), cure="update this checkout")
-    points: dict[Call, Point] = {}
-    for number, line in enumerate(lines[1:], start=2):
-        point: Point = _line(Point, line, file, number)
-        points.setdefault(point.call, point)
-    return ShapeMap(header, tuple(points.values()))
+    return header, [_line(kind, line, file, number) for number, line in enumerate(found[1:], start=2)]
 
 
 def _line(kind: Any, line: str, file: Path, number: int) -> Any:

@@ -1,0 +1,51 @@
+"""The bill of a new shape on a CPU: twelve lengths per way of calling, and a reason where there is none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from reportgen.capture import bill as taking  # noqa: E402
+from reportgen.shapes.bill import SWITCH, Row  # noqa: E402
+
+
+class Mute:
+    def at(self, subject: str, phase: str) -> None: ...
+
+
+def row(backend: str, **more: Any) -> dict[str, Any]:
+    return taking.measure(Mute(), taking.Task("cpu", taking.shape(False), Row(backend, **{"mask": False, "gradients": False, **more}), (40, 24, 33)))  # type: ignore[arg-type]
+
+
+def test_every_length_has_its_first_and_its_later_call():
+    found = row("flash", gradients=True)
+    assert found["lengths"] == [40, 24, 33] and len(found["first"]) == len(found["later"]) == 3 and min(found["first"] + found["later"]) > 0
+
+
+def test_a_backend_that_is_not_there_says_so():
+    found = row("cudnn", avoid=True)
+    assert "GPUs only" in found["reason"] and found["lengths"] == ()
+
+
+def test_the_switch_is_set_in_the_process_that_avoids_and_in_no_other(monkeypatch: pytest.MonkeyPatch):
+    import os
+
+    monkeypatch.setenv(SWITCH, "1")
+    row("flash")
+    assert SWITCH not in os.environ
+    row("cudnn", avoid=True)
+    assert os.environ[SWITCH] == "1"
+
+
+def test_twelve_rows_and_four_with_the_switch_on_a_gpu():
+    found = taking.rows(True)
+    assert len(found) == len({one.id for one in found}) == 16
+    assert [one.backend for one in found if one.avoid] == ["cudnn"] * 4
+
+
+def test_a_loop_gives_its_seconds():
+    task = taking.Task("cpu", taking.shape(False), Row("flash", False, False), (16, 24, 16))
+    assert 0 < taking.loop(Mute(), task)["seconds"] < 60  # type: ignore[arg-type]
