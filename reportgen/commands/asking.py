@@ -40,7 +40,7 @@ def register(commands: Any) -> None:
 
 def _extent(text: str) -> int:
     if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 2**24:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1 to 2^24")
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number, or not one that a tensor can have")
     return int(text)
 
 
@@ -50,7 +50,7 @@ def _probability(text: str) -> float:
     except ValueError:
         value = -1.0
     if not 0 <= value < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number from 0 to below 1")
+        raise argparse.ArgumentTypeError(f"{text!r} is no share that leaves something: a decimal below one")
     return value
 
 
@@ -73,7 +73,7 @@ def asked_for(chosen: argparse.Namespace) -> Any:
     if mask in ("bool", "float", "window") and chosen.queries > keys and chosen.form == "plain":
         raise ReportError(f"of {chosen.queries} queries on {keys} keys some would see no key", cure="give at least as many keys as queries, or --mask none")
     if chosen.form == "three dimensions" and chosen.batch != 1:
-        raise ReportError("three dimensions have no batch", cure="--batch 1")
+        raise ReportError("three dimensions have no batch", cure="give a --batch of one")
     call = Call(chosen.batch, chosen.heads, kv_heads, chosen.queries, keys, chosen.head_dim, value_dim, chosen.dtype, mask, chosen.layout, chosen.grad)
     return Asked("your call", call, chosen.dropout, chosen.form)
 
