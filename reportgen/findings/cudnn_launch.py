@@ -8,7 +8,7 @@ from ..analysis.launches import library_launches
 from ..analysis.residency import field_disagrees, occupancy_disagrees, opted_in
 from ..hardware.occupancy import agree
 from ..questions import needs
-from ..questions.model import Advice, Because, Case, Decision, Finding, claim, decide, not_measurable
+from ..questions.model import Advice, Because, Case, Decision, Finding, Question, answer, answers, claim, decide, not_measurable
 from ..questions.needs import unmet
 from ..questions.residency import achieved, residency_args
 from ..questions.shared import OTHER_SHAPE, other_workload, software
@@ -156,6 +156,18 @@ def _counted(kernel: ActivityFacts) -> dict[str, object]:
     return {"reading": value, "counted": None if occupancy_disagrees(kernel) else value, "achieved": achieved(kernel)}
 
 
+ANSWERS: dict[str, Case] = {
+    "worked-out": answer("The profiler shows {field} occupancy for cuDNN's kernel; its launch works out at {real}{and_achieved}."),
+    **answers(ZERO_CASES),
+}
+
+
+def answer_rule(facts: RunFacts) -> Decision:
+    """The field beside what the launch works out at, where the field is 0 and the launch can be worked out."""
+    found = zero_rule(facts)
+    return decide("worked-out", **found.args) if found.case == "zero" and found.args["real"] is not None else found
+
+
 FINDING = Finding(
     slug="cudnn-launch",
     title="cuDNN: the launch call and the zero",
@@ -167,4 +179,5 @@ FINDING = Finding(
         claim("cudnn-real-occupancy", "cuDNN's real occupancy is about 12.5 %, like flash's.", real_rule, REAL_CASES, needs=(needs.lane("sdpa_cudnn"),)),
     ),
     evidence=evidence,
+    answer=Question("cudnn-launch-answer", "What does the profiler show, and what is so?", answer_rule, ANSWERS, needs=(needs.lane("sdpa_cudnn"),)),
 )

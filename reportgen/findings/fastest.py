@@ -12,7 +12,8 @@ from ..analysis.pins import PINNED
 from ..analysis.ranking import Default, DefaultIs, Ranking, Standing, deciding, default, rank
 from ..hardware.kernel_names import Implementation
 from ..numbers.statistics import MINIMUM_EFFECT, PROCESSES
-from ..questions.model import Advice, Because, Case, Decision, Finding, Leads, claim, decide, not_measurable
+from ..questions import lead
+from ..questions.model import Advice, Because, Case, Decision, Finding, Leads, Question, answer, claim, decide, not_measurable
 from ..questions.needs import compared, ran, timed, unmet
 from ..questions.ranked import disagreement, rivals_said, states_said, times_said, titles_said, wrong_said
 from ..questions.right_words import PLAIN, marked
@@ -251,6 +252,14 @@ def between_rule(facts: RunFacts) -> Decision:
     return decide("between" if place.slower and place.faster else "below-both" if place.slower else "above-both", **args)
 
 
+ANSWERS: dict[str, Case] = {"said": answer("{said}")}
+
+
+def answer_rule(facts: RunFacts) -> Decision:
+    """Who leads and by how much: the front page's sentences."""
+    return decide("said", said=lead.winner(facts).replace("**", ""))
+
+
 FINDING = Finding(
     slug="fastest",
     title="Who is fastest here",
@@ -261,4 +270,5 @@ FINDING = Finding(
         claim("sdpa-pin", "SDPA dispatches to four backends, and each can be pinned.", pin_rule, PIN_CASES),
     ),
     evidence=evidence,
+    answer=Question("fastest-answer", "Who is the fastest here, and by how much?", answer_rule, ANSWERS),
 )

@@ -5,9 +5,10 @@ from __future__ import annotations
 from ..analysis import ActivityFacts, RunFacts, VariantFacts
 from ..analysis.masking import copied, hidden_copies, masking_copies
 from ..analysis.ranking import rank
+from ..analysis.savings import saving
 from ..numbers.statistics import MAGNITUDE_TOLERANCE
 from ..questions import needs
-from ..questions.model import Advice, Because, Case, Decision, Finding, claim, decide, not_measurable
+from ..questions.model import Advice, Because, Case, Decision, Finding, Question, answer, answers, claim, decide, not_measurable
 from ..questions.needs import compared, unmet
 from ..questions.ranked import UNSTEADY, disagreement, over_processes
 from ..questions.shared import OTHER_SHAPE, other_workload, software
@@ -62,7 +63,7 @@ def hidden_rule(facts: RunFacts) -> Decision:
     naive, inplace = (facts.variants[name] for name in BOTH)
     copies, left = hidden_copies(naive), masking_copies(inplace)
     args: dict[str, object] = {"software": software(facts, "torch"), "memsets": plural(naive.memsets, "memset") if naive.memsets else None,
-                               "other_workload": other_workload(facts), "fused_faster": fused_faster(facts)}
+                               "other_workload": other_workload(facts), "fused_faster": fused_faster(facts), "saves": saving(facts, *BOTH)}
     if not copies:
         return decide("no-copy", **args)
     args["name"] = _said(copies[0])
@@ -125,7 +126,7 @@ def removes_rule(facts: RunFacts) -> Decision:
         return decide("mixed-timers", mixed=listed([naive.title, inplace.title]))
     before, after = naive.times["gpu_time"].median, inplace.times["gpu_time"].median
     args: dict[str, object] = {"naive": Seconds(before), "inplace": Seconds(after), "threshold": Percent(100 * pair.threshold), "apart": disagreement([pair]), "fused_faster": fused_faster(facts),
-                               "other_workload": other_workload(facts), **_expected(facts, copies, before - after)}
+                               "saves": saving(facts, *BOTH), "other_workload": other_workload(facts), **_expected(facts, copies, before - after)}
     if pair.ratio is not None:
         args |= {"ratio": Ratio(pair.ratio.median), "span": over_processes(pair.ratio, told=False), "processes": number_word(len(pair.ratio.samples))}
     if masking_copies(inplace):
@@ -148,6 +149,18 @@ def _expected(facts: RunFacts, copies: tuple[ActivityFacts, ...], saving: float)
     return {"bytes": Bytes(size), "ceiling": BytesPerSecond(ceiling), "expected": Seconds(expected), "share": Percent(round(100 * saving / expected)), "off": off}
 
 
+ANSWERS: dict[str, Case] = {
+    "saves": answer("`masked_fill` first copies the score matrix: {bytes}, {time} of GPU time. `masked_fill_` does not, and saves {saves}."),
+    **answers(HIDDEN_CASES),
+}
+
+
+def answer_rule(facts: RunFacts) -> Decision:
+    """The copy and what going without it saves; where this run shows no saving, what it shows of the copy."""
+    found = hidden_rule(facts)
+    return decide("saves", **found.args) if found.case == "one-copy" and found.args["saves"] else found
+
+
 FINDING = Finding(
     slug="hidden-memcpy",
     title="The hidden Memcpy",
@@ -160,4 +173,5 @@ FINDING = Finding(
         claim("inplace-memory", "In place also saves memory.", memory_rule, MEMORY_CASES, needs=(needs.ran(*BOTH),)),
     ),
     evidence=evidence,
+    answer=Question("hidden-memcpy-answer", "What does the hidden copy cost, and what does going without it save?", answer_rule, ANSWERS, needs=(needs.ran(*BOTH),)),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..analysis import RunFacts
 from ..analysis.masking import mask_ops
 from ..analysis.ranking import faster
+from ..analysis.savings import saving
 from ..questions import needs
 from ..questions.model import Advice, Because, Case, Decision, Leads, Relies, decide, not_measurable
 from ..questions.shared import OTHER_SHAPE, other_workload, software
@@ -17,7 +18,7 @@ _WRITE = "Where no gradient is needed (`torch.inference_mode()`, `torch.no_grad(
 _FURTHER = "A fused SDPA backend has no masking step at all."
 FASTER = Relies("memcpy-inplace-removes", ("removed-and-faster",))
 _LEVEL = Relies("memcpy-inplace-removes", ("removed-but-tie",))
-SAVES_TIME = Advice(_WRITE, _FURTHER, when=(FASTER,), more_needs="fused_faster", more_leads=Leads("fused"))
+SAVES_TIME = Advice(_WRITE, _FURTHER, when=(FASTER,), more_needs="fused_faster", more_leads=Leads("fused"), saves="saves")
 SAVES_MEMORY = Advice(_WRITE, _FURTHER, when=(_LEVEL, Relies("inplace-memory", ("smaller",))), more_needs="fused_faster", more_leads=Leads("fused"))
 IN_PLACE = (SAVES_TIME, SAVES_MEMORY)
 """Where in place saves time, or saves memory and costs no time."""
@@ -155,7 +156,7 @@ def memory_rule(facts: RunFacts) -> Decision:
     # two score matrices alone must not fit as well, or the output's share could not be told
     last_matmul = abs(naive - 2 * score - output) <= SAME_PEAK * naive < abs(naive - 2 * score)
     args = {"naive": Bytes(naive), "inplace": Bytes(inplace), "saving": Bytes(naive - inplace), "score": Bytes(score), "output": Bytes(output),
-            "within": Percent(100 * SAME_PEAK), "matrices": plural(2, "score matrix", "score matrices") if last_matmul else None, "other_workload": other_workload(facts), "fused_faster": fused_faster(facts)}
+            "within": Percent(100 * SAME_PEAK), "matrices": plural(2, "score matrix", "score matrices") if last_matmul else None, "other_workload": other_workload(facts), "fused_faster": fused_faster(facts), "saves": saving(facts, *BOTH)}
     if abs(naive - inplace) <= SAME_PEAK * naive:
         return decide("same", **args)
     return decide("smaller" if inplace < naive else "larger", **args)

@@ -9,9 +9,9 @@ from variants.backends import title
 from ..analysis import RunFacts
 from ..analysis.correctness import caught, cures, reports, wrong
 from ..analysis.watch import PINS, Healing, ProbeFacts, Standing
-from ..questions.model import Advice, Because, Case, Decision, Finding, Source, claim, decide, not_measurable
+from ..questions.model import Advice, Because, Case, Decision, Finding, Question, Source, answer, answers, claim, decide, not_measurable
 from ..questions.needs import probed, refusal
-from ..questions.right_words import came_out, instead, named, names, number_of, wrong_said
+from ..questions.right_words import came_out, instead, named, names, number_of, unsafe, wrong_said
 from ..questions.shared import software
 from ..run import DEFAULT
 from ..saying.units import Count, Seconds, listed, verb
@@ -153,6 +153,15 @@ def _first_reason(tried: Sequence[ProbeFacts], choices: Sequence[str], outcome: 
     return refusal(next(iter([*reasons, *elsewhere]), "no reason recorded"))
 
 
+ANSWERS: dict[str, Case] = {"unsafe": answer("{said} The table below says what to write instead."), **answers(DEFAULT_CASES)}
+
+
+def answer_rule(facts: RunFacts) -> Decision:
+    """How many kinds of call come out wrong unpinned; where none does, the claim's sentence."""
+    said = unsafe(facts).replace("**", "")
+    return decide("unsafe", said=said) if said else default_rule(facts)
+
+
 FINDING = Finding(
     slug="is-it-right",
     title="Is it right?",
@@ -165,4 +174,5 @@ FINDING = Finding(
     ),
     evidence=evidence,
     steps=steps,
+    answer=Question("is-it-right-answer", "Does a call without a pin come out right here?", answer_rule, ANSWERS, needs=(probed(),)),
 )

@@ -11,7 +11,7 @@ from ..analysis.correctness import Gradients, UnsafeCall, cures, masked_gradient
 from ..analysis.watch import PINS, Healing, ProbeFacts
 from ..questions.model import Evidence, Fold
 from ..questions.needs import refusal, share
-from ..questions.right_words import call, came_out, cure_said, fallen_said, named, with_needs
+from ..questions.right_words import call, came_out, cures_said, fallen_said, named, with_needs
 from ..run import DEFAULT, Compared, Pick
 from ..saying.tables import Table, Url, columns
 from ..saying.units import Count, Seconds, listed, plural
@@ -34,7 +34,7 @@ def evidence(facts: RunFacts) -> Evidence:
 def steps(facts: RunFacts) -> Table | None:
     """The one list of calls that go wrong here, with what to write instead; advice elsewhere refers to its numbers. `None` where none does."""
     rows = tuple((f"trap {one.number}" if one.trap else one.number, with_needs(one.needs), fallen_said(one),
-                  " ".join(dict.fromkeys(f"{said[:1].upper()}{said[1:]}." for probe in one.probes if (said := cure_said(probe)))) or None, _sourced(one)) for one in unsafe_calls(facts))
+                  cures_said(one) or None, _sourced(one)) for one in unsafe_calls(facts))
     notes = ("A trap is documented, or left open by the formula: no wrong result of torch, and not what the writer of the call meant.",) if any(one.trap for one in unsafe_calls(facts)) else ()
     return Table(columns("Unsafe call", "A call with", "Goes wrong", "Write instead", "Reported"), rows, notes=notes) if rows else None
 

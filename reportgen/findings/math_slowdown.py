@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..analysis import RunFacts, VariantFacts, published
 from ..analysis.kernels import tf32_setting
+from ..analysis.savings import quickest_saves
 from ..analysis.ranking import Pair, deciding, faster, rank
 from ..analysis.softmax import calls_safe
 from ..numbers.statistics import magnitude
@@ -24,7 +25,7 @@ PUBLISHED_RATIO = f"{published.load()['math_slowdown']}×"
 """As the article prints it: a digit more would be one that nobody measured."""
 
 _FALLBACK = (Advice("If your trace contains `aten::_scaled_dot_product_attention_math`, SDPA fell back to math. Pin a fused backend once with `sdpa_kernel(...)`: "
-    "torch then says why it refuses (mask, dtype, head dimension), and that is what to change.", needs="fused_faster", leads=Leads("fused")),)
+    "torch then says why it refuses (mask, dtype, head dimension), and that is what to change.", needs="fused_faster", leads=Leads("fused"), saves="saves"),)
 """Where a fused backend runs here, gives a right result and is faster than math."""
 
 _TF32 = Because("tf32", "FP32 matmuls may use TF32 in this run (`float32_matmul_precision` is `{tf32}`; torch's default does not allow it). The article's ran in FP32 on CUDA cores.")
@@ -67,7 +68,7 @@ def slower_rule(facts: RunFacts) -> Decision:
     return decide(
         {inplace.id: "slower", math.id: "faster", None: "tie"}[pair.winner], **_ratio_args(pair),
         inplace=Seconds(inplace.times[quantity.name].median), math=Seconds(math.times[quantity.name].median), quantity=quantity.label,
-        threshold=Percent(100 * pair.threshold), apart=disagreement([pair]), fused_faster=bool(faster(facts, math.id)),
+        threshold=Percent(100 * pair.threshold), apart=disagreement([pair]), fused_faster=bool(faster(facts, math.id)), saves=quickest_saves(facts, math.id),
         software=software(facts, "torch", "cublas"), wall=quantity.name == "wall_time", tf32=tf32_setting(facts), other_workload=other_workload(facts), **math_waterfall.ranked_args(facts))
 
 
@@ -126,7 +127,7 @@ def ratio_rule(facts: RunFacts) -> Decision:
     inplace, math = (Ratio(facts.variants[name].times["gpu_time"].median / published.of(name, "gpu_time")) for name in PAIR)
     so = math < inplace if case == "smaller" else math > inplace
     return decide(case, **_ratio_args(pair), published=PUBLISHED_RATIO, software=software(facts, "torch", "cublas"), inplace_change=inplace, math_change=math if so else None,
-                  timers=timers_used(facts, PAIR), fused_faster=bool(faster(facts, "sdpa_math")), tf32=tf32_setting(facts), **_moved(facts))
+                  timers=timers_used(facts, PAIR), fused_faster=bool(faster(facts, "sdpa_math")), saves=quickest_saves(facts, "sdpa_math"), tf32=tf32_setting(facts), **_moved(facts))
 
 
 def _moved(facts: RunFacts) -> dict[str, object]:

@@ -36,7 +36,7 @@ def render(site: Site, finding: Finding, number: int) -> str:
     facts, at = site.featured, path(finding)
     following = site.findings[number] if number < len(site.findings) else None
     return page(finding.template, at, finding=finding, number=number, count=len(site.findings), device=device_said(facts), stands=stands(facts), folder=f"runs/{facts.slot}/index.md",
-                run_caveats=caveats.travelling(facts), answer=answer(site, facts, finding), verdicts=verdicts(said(site, facts, finding), root(at)), advice=advice(site, facts, finding), steps=finding.steps(facts) if finding.steps else None,
+                run_caveats=caveats.travelling(facts), answer=(first := answer(site, facts, finding)), verdicts=verdicts(said(site, facts, finding), root(at), first), advice=advice(site, facts, finding), steps=finding.steps(facts) if finding.steps else None,
                 others=others(site, finding), following=following, workload=facts.workload, unsafe_at="is-it-right.md#what-to-do-in-your-code", **evidence(site, facts, finding, at))
 
 
@@ -69,9 +69,12 @@ def folded(table: Table) -> tuple[str, Table]:
     return (table.caption or listed([column.title for column in table.columns]), replace(table, caption=""))
 
 
-def verdicts(items: list[Said], to_root: str) -> list[str]:
-    """A line per claim, as Markdown: the badge, what this device shows, and the claim's id, with the anchor that other pages link to."""
-    return [f'<a id="{item.claim.id}"></a>{Badge(item.outcome.verdict)} {_shown(item)} [`{item.claim.id}`]({to_root}claims.md#{item.claim.id})' for item in items]
+def verdicts(items: list[Said], to_root: str, above: str = "") -> list[str]:
+    """A line per claim, as Markdown: the badge, what this device shows, and the claim's id, with the anchor that other pages link to.
+
+    Where the answer `above` says the same already, the claim stands there in its own words.
+    """
+    return [f'<a id="{item.claim.id}"></a>{Badge(item.outcome.verdict)} {sentence(item.claim.statement) if item.outcome.headline == above else _shown(item)} [`{item.claim.id}`]({to_root}claims.md#{item.claim.id})' for item in items]
 
 
 def _shown(item: Said) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from ..analysis import RunFacts
 from ..questions.lead import by_hand, by_hand_saves, picks_the_fastest
 from ..questions.model import Advised
+from ..questions.right_words import unsafe_list
 from .finding import worth
 from .site import Site
 
@@ -28,7 +29,7 @@ class Step:
 
 
 def advice(site: Site, facts: RunFacts) -> list[Step]:
-    """What to change in one's code, each once: what comes out wrong stands first, then what saves most.
+    """What to change in one's code, each once: what saves most stands first. What comes out wrong stands in the page's own list; where there are traps alone, before all else.
 
     Nobody is told to pin what PyTorch picks by itself.
     """
@@ -40,7 +41,7 @@ def advice(site: Site, facts: RunFacts) -> list[Step]:
     for claim in ACTIONABLE:
         if claim in outcomes and outcomes[claim].pieces and not (claim == "flash-fastest" and picks_the_fastest(facts)):
             steps.append(_step(site, claim, min(outcomes[claim].pieces, key=worth)))
-    first = [_step(site, RIGHT, outcomes[RIGHT].pieces[0])] if RIGHT in outcomes and outcomes[RIGHT].pieces else []
+    first = [_step(site, RIGHT, outcomes[RIGHT].pieces[0])] if RIGHT in outcomes and outcomes[RIGHT].pieces and not unsafe_list(facts) else []
     return list({step.text: step for step in [*first, *sorted(steps, key=lambda step: step.worth)]}.values())
 
 

@@ -183,6 +183,12 @@ def default_backend(facts: RunFacts) -> str:
     return f"{picks} here."
 
 
+def call(facts: RunFacts) -> str:
+    """The call to write, and what PyTorch picks for it: the call alone stands where nothing is to be pinned."""
+    written = f"Call `F.scaled_dot_product_attention(q, k, v{', is_causal=True' if facts.workload.causal else ''})`. " if picks_the_fastest(facts) else ""
+    return f"{written}{default_backend(facts)}"
+
+
 def _nothing_to_pin(facts: RunFacts, picks: str) -> str:
     """Said with the conditions under which the unpinned call is right, where it is not right for every call on this device."""
     if not wrong(facts):

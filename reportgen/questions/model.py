@@ -119,6 +119,11 @@ def answer(sentence: str, because: tuple[Because, ...] = (), caveats: tuple[Beca
     return Case(None, sentence, because, caveats)
 
 
+def answers(cases: Mapping[str, Case]) -> dict[str, Case]:
+    """A claim's cases as those of a finding's answer: the same sentences, and no verdict."""
+    return {name: answer(f"Not measurable: {case.headline}" if case.verdict == "not measurable" and not case.partly else case.headline) for name, case in cases.items()}
+
+
 @dataclass(frozen=True)
 class Need:
     """A condition without which a question cannot be asked of a run.

@@ -98,8 +98,13 @@ def listed_notes(facts: RunFacts, variants: Iterable[str]) -> tuple[str, ...]:
 
 
 def unsafe_list(facts: RunFacts) -> list[str]:
-    """A line per kind of call that comes out wrong here, with its number and for which choices."""
-    return [f"**{one.number}**: a call with {with_needs(one.needs)} ({fallen_said(one)})" for one in unsafe_calls(facts) if not one.trap]
+    """A line per kind of call that comes out wrong here: its number, what it has, for which choices, what to write instead."""
+    return [f"**{one.number}** ({fallen_said(one)}): a call with {with_needs(one.needs)}. {cures_said(one)}".strip() for one in unsafe_calls(facts) if not one.trap]
+
+
+def cures_said(one: UnsafeCall) -> str:
+    """What to write in place of such a call, each cure once; empty where nothing is known to help."""
+    return " ".join(dict.fromkeys(f"{said[:1].upper()}{said[1:]}." for probe in one.probes if (said := cure_said(probe))))
 
 
 def _gradient_note(facts: RunFacts, variant: str) -> str:
@@ -168,9 +173,8 @@ def numbered(found: Sequence[UnsafeCall]) -> str:
 
 
 def fallen_said(one: UnsafeCall) -> str:
-    """`unpinned (cuDNN), cuDNN`: for which choices a kind of call goes wrong."""
-    picked = dict.fromkeys(title(found.picked) for probe in one.probes if (found := probe.tried(DEFAULT)) is not None and found.picked)
-    return ", ".join(f"unpinned{f' ({listed(list(picked))})' if picked else ''}" if choice == DEFAULT else title(choice) for choice in one.choices)
+    """`unpinned, cuDNN`: for which choices a kind of call goes wrong."""
+    return ", ".join("unpinned" if choice == DEFAULT else title(choice) for choice in one.choices)
 
 
 def _choices(leads: Leads, args: Mapping[str, Any]) -> tuple[str, ...]:

@@ -122,6 +122,8 @@ class Percent(_Float):
 class Saving:
     """What a change saves: seconds, and the share (0 to 1) of what they are taken from; `of` names that, `per` what is counted.
 
+    said: the seconds as `difference` rounds them, so that they add up with the two times beside them
+
     >>> str(Saving(127e-6, 0.12, "Naive"))
     '127 µs per forward (12 % of Naive)'
     """
@@ -130,9 +132,10 @@ class Saving:
     share: float
     of: str
     per: str = "forward"
+    said: str = ""
 
     def __str__(self) -> str:
-        return f"{Seconds(self.seconds)} per {self.per} ({self.percent} of {self.of})"
+        return f"{self.said or Seconds(self.seconds)} per {self.per} ({self.percent} of {self.of})"
 
     @property
     def percent(self) -> str:
@@ -142,7 +145,7 @@ class Saving:
     @property
     def short(self) -> str:
         """`−127 µs (−12 %)`: for a place whose head says of what."""
-        return f"−{Seconds(self.seconds)} (−{self.percent})"
+        return f"−{self.said or Seconds(self.seconds)} (−{self.percent})"
 
 
 class Count(int):
