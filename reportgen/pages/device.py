@@ -29,7 +29,7 @@ def render(site: Site, facts: RunFacts) -> str:
     at, picture, featured = path(facts), pictures.overview(facts), site.featured
     otherwise, alike = board.otherwise(site, facts, at)
     return page("device.md.j2", at, facts=facts, device=device_said(facts), stands=stands(facts), travelling=caveats.travelling(facts), caveats=caveats.all_said(facts),
-                first=[text for text in (lead.alarm(facts), right_words.unsafe(facts)) if text], winner=lead.winner(facts), counts=board.counts(site, facts), glance=glance.table(facts), overview=site.chart(facts, picture, at) if picture else "",
+                first=[text for text in (lead.alarm(facts), right_words.unsafe(facts)) if text], winner=lead.winner(facts), unsafe_list=right_words.unsafe_list(facts), counts=board.counts(site, facts), glance=glance.table(facts), overview=site.chart(facts, picture, at) if picture else "",
                 featured=facts is featured, featured_device=device_said(featured), featured_folder=path(featured), differing=board.differing(site, facts, at), undecided=board.undecided(site, facts),
                 otherwise=otherwise, alike=alike, counting=evaluate(COUNTING, facts), environment=environment(facts), settings=settings(facts), numbers=marks.one(facts, summaries.numbers(facts)),
                 training=marks.one(facts, trainings) if (trainings := trained.training(facts)) else None, integrity=integrity(facts),

@@ -121,7 +121,8 @@ def of_run(site: Site, facts: RunFacts) -> str:
 
 def _alike(site: Site, facts: RunFacts, finding: Finding) -> bool:
     here, there = site.outcomes[facts.slot], site.outcomes[site.featured.slot]
-    return alike(site, facts, ((here[claim.id].case, there[claim.id].case) for claim in finding.claims))
+    tables = [(finding.steps(facts), finding.steps(site.featured))] if finding.steps else []
+    return alike(site, facts, [*((here[claim.id].case, there[claim.id].case) for claim in finding.claims), *tables])
 
 
 def _throughout(site: Site, facts: RunFacts) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ def table(facts: RunFacts) -> Table:
     A variant without a right result shows its state, and its error where it has one; what nobody measured is no column.
     """
     row, ranking = drawn(facts), rank(facts)
-    titles = columns("Variant", f"{heading(row.label)} of one forward", "#µs", f"#{to_first_head(ranking)}", "#A call costs the CPU (µs)", "#Kernels", "#Error")
+    titles = columns("Variant", f"#{heading(row.label)} (µs)", f"#{to_first_head(ranking)}", "To scale", "#A call costs the CPU (µs)", "#Kernels", "#Error")
     single = [v.title for v in facts.variants.values() if v.ok and (time := v.time(row.name)) and len(time.samples) == 1 and ranking.processes > 1]
     notes = (f"{listed(single)}: one process only, and in no verdict. The others: medians over {plural(ranking.processes, 'fresh process', 'fresh processes')}.",) if single else ()
     longest = max((time.median for v in facts.variants.values() if v.ok and (time := v.time(row.name))), default=0.0)
@@ -47,4 +47,4 @@ def _row(facts: RunFacts, variant: VariantFacts, quantity: str, ranking: Ranking
         return (variant_link(variant), variant.state.value, None, None, None, None, error(variant.relative_error))
     time = variant.time(quantity)
     bar = Bar(variant.id, time.median / longest) if time and longest else None
-    return (variant_link(variant, right_words.mark(facts, variant.id)), bar, us(time), to_first(ranking, variant), us(variant.host_time), variant.kernels, error(variant.relative_error))
+    return (variant_link(variant, right_words.mark(facts, variant.id)), us(time), to_first(ranking, variant), bar, us(variant.host_time), variant.kernels, error(variant.relative_error))
