@@ -21,7 +21,7 @@ ASSETS = "assets"
 
 def render_facts(all_facts: Sequence[RunFacts], featured: str, findings: Sequence[Finding] | None = None,
                  maps: Sequence[MapFacts] = ()) -> dict[str, str | bytes]:
-    """Every generated file: path below the docs root → Markdown, SVG or Python.
+    """Every generated file: path below the docs root → Markdown, SVG, Python or JSON.
 
     Args:
         featured: slot of the run that shared pages show in full.

@@ -20,8 +20,13 @@ def winners(found: Sequence[Series]) -> Table:
     rows = []
     for one in found:
         at = {length(spot.call): spot for spot in one.spots}
-        rows.append((Sentence(words.kind(one.family)), *(words.outcome(at[n]) if n in at else None for n in wanted)))
+        rows.append((Sentence(_row_name(one)), *(words.outcome(at[n]) if n in at else None for n in wanted)))
     return Table(columns("Call", *(str(Count(n)) for n in wanted)), tuple(rows))
+
+
+def _row_name(one: Series) -> str:
+    call = one.family
+    return words.kind(call, head=False) + (f", {words.heads(call)}" if call.grouped else "")
 
 
 def one_series(facts: MapFacts, one: Series) -> Table:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from ..analysis.map_series import Along, Series, crossovers, host_limits, models, series
+from variants.backends import BACKENDS
+
+from ..analysis import RunFacts, policy
+from ..analysis.map_series import Along, Series, crossovers, host_limits, length, models, series
 from ..analysis.maps import Default, MapFacts
 from ..questions import map_words as words
-from ..saying.markup import escaped, label
+from ..questions import policy_words
+from ..saying.markup import alt, escaped, label
 from ..saying.tables import Link, Table, columns
-from ..saying.units import Count, day
-from . import map_tables
+from ..saying.units import Count, day, plural
+from . import charts, map_tables, policy_files
 from .environment import page
-from .site import Site
+from .site import Site, marked, root
 
 PATH = "map.md"
+PICTURE = "map.svg"
 HEAD = 6
 """Rows of the losses that stand open; the rest is folded."""
 
@@ -26,19 +31,55 @@ def shown(site: Site) -> MapFacts | None:
     return next((one for one in site.maps if one.slug == site.featured.device.slug), site.maps[0] if site.maps else None)
 
 
-def files(site: Site) -> dict[str, str]:
-    """The shared page, and one per further device with a map."""
+def files(site: Site) -> dict[str, str | bytes]:
+    """The shared page, and one per further device with a map; beside each map its picture and what programs read of it."""
     first = shown(site)
     rest = [one for one in site.maps if one is not first]
     if first is None:
         return {PATH: page("map_none.md.j2", PATH, device=label(site.featured.device.name))}
-    return {PATH: _render(first, PATH, rest), **{device_path(one): _render(one, device_path(one), []) for one in rest}}
+    found: dict[str, str | bytes] = {}
+    for facts in site.maps:
+        path = PATH if facts is first else device_path(facts)
+        rules = policy.build(facts)
+        picture = curve(facts)
+        if picture:
+            found[f"runs/{facts.slug}/{PICTURE}"] = picture[0]
+        found |= policy_files.files(rules)
+        found[path] = _render(site, facts, rules, path, rest if facts is first else [], f"![{alt(picture[1])}]({root(path)}runs/{facts.slug}/{PICTURE})" if picture else "")
+    return found
 
 
-def _render(facts: MapFacts, path: str, others: list[MapFacts]) -> str:
+def run_of(site: Site, facts: MapFacts) -> RunFacts | None:
+    """The run that knows what comes out wrong on the map's device: with the same torch, the featured one before others."""
+    same = [run for run in (site.featured, *site.runs) if run.device.slug == facts.slug and run.software.get("torch") == facts.header.software.get("torch")]
+    return same[0] if same else None
+
+
+def curve(facts: MapFacts) -> tuple[bytes, str] | None:
+    """The rate of every backend along the longest series, and what the picture shows in words; the first measured among equals."""
+    found = [one for one in series(facts) if one.along is not Along.CACHE]
+    if not found:
+        return None
+    one = max(found, key=lambda one: len(one.spots))
+    rates = {name: [spot.call.flop / timed.median / 1e12 if (timed := spot.timed(name)) else None for spot in one.spots] for name in BACKENDS}
+    drawn = [(words.title(name), f"sdpa_{name}", values) for name, values in rates.items() if any(values)]
+    if not drawn:
+        return None
+    said = f"TFLOP/s of each backend by length: {words.family(one)}."
+    data = {"sizes": [length(spot.call) for spot in one.spots], "size": "queries and keys", "series": drawn, "unit": "TFLOP/s", "title": words.kind(one.family),
+            "foot": f"{words.heads(one.family)}, {facts.header.device.name}"}
+    return marked(charts.svg("curve", data, said)), said
+
+
+def _render(site: Site, facts: MapFacts, rules: policy.Policy, path: str, others: list[MapFacts], picture: str) -> str:
     found = series(facts)
     loses = facts.default_is(Default.LOSES)
-    return page("map.md.j2", path, device=label(facts.header.device.name), stands=stands(facts), on_gpu=facts.on_gpu, answer=words.answer(facts),
+    run = run_of(site, facts)
+    pieces = policy_words.pieces(rules, run)
+    return page("map.md.j2", path, device=label(facts.header.device.name), stands=stands(facts), on_gpu=facts.on_gpu, answer=words.answer(facts), picture=picture,
+                pieces=pieces[:HEAD], more_pieces=pieces[HEAD:], leave=policy_words.leave(rules), files=f"runs/{facts.slug}/" if rules.rules else "",
+                policy_file=policy_files.POLICY_FILE, python_file=policy_files.PYTHON_FILE,
+                unsafe_at="" if run is None else "findings/is-it-right.md" if run is site.featured else f"runs/{run.slot}/findings.md",
                 winners=[(title, map_tables.winners(some)) for title, some in grids(found)],
                 losses=map_tables.losses(loses[:HEAD]) if loses else None, more_losses=map_tables.losses(loses[HEAD:]) if loses[HEAD:] else None,
                 crossings=[words.crossing(one) for one in crossovers(found)], hosts=[words.host_bound(one) for one in host_limits(found)],
@@ -52,11 +93,11 @@ def _some(table: Table) -> Table | None:
 
 
 def grids(found: tuple[Series, ...]) -> list[tuple[str, list[Series]]]:
-    """The series of one product, batch or cache together, those with most rows first among equals."""
+    """The series of one head dimension and one product, batch or cache together."""
     groups: dict[str, list[Series]] = {}
     for one in found:
-        title = {Along.TOKENS: f"{Count(one.fixed)} tokens, the length in the head", Along.BATCH: f"Batch {one.fixed}, the length in the head",
-                 Along.CACHE: f"Batch {one.fixed}, {one.queries} {'query' if one.queries == 1 else 'queries'}, the keys in the head"}[one.along]
+        same = {Along.TOKENS: f"{Count(one.fixed)} tokens", Along.BATCH: f"batch {one.fixed}", Along.CACHE: f"batch {one.fixed}, {plural(one.queries, 'query', 'queries')} on a cache"}[one.along]
+        title = f"Head dim {words.dim(one.family)}, {same}, {'keys' if one.along is Along.CACHE else 'queries and keys'} in the head"
         groups.setdefault(title, []).append(one)
     return list(groups.items())
 

@@ -39,7 +39,7 @@ def write(files: Mapping[str, str | bytes], out: Path) -> None:
 
 def stale(files: Mapping[str, str | bytes], docs: Path) -> list[str]:
     """Generated files below `docs` (they carry the marker) that are not among `files`."""
-    found = [*docs.rglob("*.md"), *docs.rglob("*.svg"), *docs.rglob("*.py")]
+    found = [*docs.rglob("*.md"), *docs.rglob("*.svg"), *docs.rglob("*.py"), *docs.rglob("policy.json")]
     names = (file.relative_to(docs).as_posix() for file in found if _generated(file))
     return sorted(name for name in names if name not in files)
 
@@ -47,7 +47,7 @@ def stale(files: Mapping[str, str | bytes], docs: Path) -> list[str]:
 def _generated(file: Path) -> bool:
     with file.open("rb") as handle:
         head = handle.read(600)
-    return {".md": MARKER, ".py": PYTHON_MARKER}.get(file.suffix, SVG_MARKER).encode() in head
+    return {".md": MARKER, ".py": PYTHON_MARKER, ".json": PYTHON_MARKER}.get(file.suffix, SVG_MARKER).encode() in head
 
 
 def _prune(folder: Path, top: Path) -> None:

@@ -40,9 +40,9 @@ def dim(call: Call) -> str:
     return f"{call.head_dim}" if call.head_dim == call.value_dim else f"{call.head_dim}/{call.value_dim}"
 
 
-def kind(call: Call) -> str:
-    """What of a call is no length and no number of heads: `causal, head dim 128, bf16, with gradients`."""
-    parts = [MASKS[call.mask], f"head dim {dim(call)}", SHORT[call.dtype]]
+def kind(call: Call, head: bool = True) -> str:
+    """What of a call is no length and no number of heads: `causal, head dim 128, bf16, with gradients`. head: whether to name the head dimension."""
+    parts = [MASKS[call.mask], *([f"head dim {dim(call)}"] if head else []), SHORT[call.dtype]]
     return ", ".join([*parts, *(["stored BSHD"] if call.layout == "bshd" else []), *(["with gradients"] if call.gradients else [])])
 
 
@@ -67,13 +67,9 @@ def family(one: Series) -> str:
 
 def outcome(spot: Spot) -> str:
     """Who wins a point, for a cell: `cuDNN +80 %`, `~ flash, cuDNN`, `math only`; with torch's pick where that loses or is wrong."""
-    found = {
-        Standing.WINNER: lambda: f"{title(spot.leaders[0])} +{share(spot.margin or 0.0)}",
-        Standing.TIE: lambda: f"~ {', '.join(title(name) for name in spot.leaders)}",
-        Standing.ALONE: lambda: f"{title(spot.leaders[0])} only",
-        Standing.UNDECIDED: lambda: f"{title(spot.leaders[0])}?",
-        Standing.NOBODY: lambda: "none",
-    }[spot.standing]()
+    names = ", ".join(title(name) for name in spot.leaders)
+    found = {Standing.WINNER: f"{names} +{share(spot.margin or 0.0)}", Standing.TIE: f"~ {names}", Standing.ALONE: f"{names} only",
+             Standing.UNDECIDED: f"{names}?", Standing.NOBODY: "none"}[spot.standing]
     if spot.default is Default.LOSES:
         return f"{found}, torch picks {title(spot.point.picked or '')}"
     return f"{found}, torch picks {title(spot.point.picked or '')}: wrong" if spot.default is Default.WRONG else found

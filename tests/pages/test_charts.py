@@ -18,6 +18,7 @@ DATA: dict[str, Any] = {
     "bars": {"labels": ["Naive", "SDPA flash", "SDPA cuDNN"], "ids": ["naive", "sdpa_flash", "sdpa_cudnn"], "unit": "µs",
              "values": [1056.0, 93.44, None], "low": [1050.0, 93.0, None], "high": [1060.0, 94.0, None], "reference": [None, 146.8, 186.3]},
     "stacked": {"labels": ["Naive", "Naive in place"], "series": [("matmul", [166, 166]), ("copy", [126, None])], "unit": "µs"},
+    "curve": {"sizes": [128, 512, 16384], "size": "length", "series": [("flash", "sdpa_flash", [90.0, 210.0, 340.0]), ("cuDNN", "sdpa_cudnn", [127.0, None, 632.0])], "unit": "TFLOP/s"},
     "waterfall": {"start": ("Naive in place", 936.0, "naive_inplace"), "steps": [("matmuls in FP32", 794.0), ("scale", -92.0)], "end": ("SDPA math", 1638.0, "sdpa_math"), "unit": "µs"},
     "forwards": {"forwards": [("Naive", "2 activities, 216 µs", [("matmul", 0.0, 90.0), ("copy", 95.0, 126.0)]), ("SDPA flash", "1 activity, 92.4 µs", [("fused attention", 0.0, 92.4)])]},
     "memory": {"levels": [("Registers", "33 MiB", "the scores of one tile"), ("HBM", "unknown", "Q, K, V and the output")]},
@@ -30,6 +31,7 @@ DATA: dict[str, Any] = {
 SAID = {
     "bars": ["Naive", "SDPA flash", "1,060 µs", "93.4 µs", "not measured", "the article"],
     "stacked": ["Naive", "Naive in place", "matmul", "copy", "292 µs", "166 µs"],
+    "curve": ["flash", "cuDNN", "128", "512", "16,384", "length", "up: TFLOP/s", "600"],
     "waterfall": ["Naive in place", "936 µs", "matmuls in FP32", "+794 µs", "−92.0 µs", "SDPA math", "1,640 µs"],
     "forwards": ["Naive", "2 activities, 216 µs", "SDPA flash", "1 activity, 92.4 µs", "matmul", "copy", "fused attention"],
     "memory": ["Registers", "33 MiB", "the scores of one tile", "HBM", "unknown"],

@@ -35,6 +35,9 @@ def _rows(form: str, data: Any) -> list[Sequence[Any]]:
         return _bars(data, unit)
     if form == "stacked":
         return [["", *(f"{name}{unit}" for name, _ in data["series"])], *([label, *(values[index] for _, values in data["series"])] for index, label in enumerate(data["labels"]))]
+    if form == "curve":
+        return [[str(data["size"]), *(f"{label} ({data['unit']})" for label, _, _ in data["series"])],
+                *([size, *(values[index] for _, _, values in data["series"])] for index, size in enumerate(data["sizes"]))]
     if form == "waterfall":
         return [["step", f"change{unit}", f"total{unit}"], [data["start"][0], None, data["start"][1]], *([label, value, None] for label, value in data["steps"]), [data["end"][0], None, data["end"][1]]]
     if form == "lanes":

@@ -1,0 +1,59 @@
+"""Curves: one measure over a size that doubles, a line per way of doing it, with a marker per measured value."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from . import style
+from .paint import MARK
+from .palettes import GRID, INK, of_variant
+from .roofline import MARKERS
+
+LEFT, PLOT = 62, 250
+
+
+def curve(data: Any) -> Figure:
+    """Sizes from left to right, by their logarithm; values from 0 upwards. A value that was not measured breaks the line."""
+    sizes = [float(size) for size in data["sizes"]]
+    series = [(str(label), str(variant), list(values)) for label, variant, values in data["series"]]
+    ax, top = style.sheet(data, PLOT + 62 + style.LINE * len(series))
+    most = max((value for _, _, values in series for value in values if value is not None), default=1.0)
+    end, right = style.step_above(most), style.WIDTH - style.MARGIN - 12
+    span = math.log2(sizes[-1] / sizes[0]) or 1.0
+    xs = [LEFT + 12 + (right - LEFT - 12) * math.log2(size / sizes[0]) / span for size in sizes]
+    _axes(ax, top, xs, sizes, end, data)
+    for index, (label, variant, values) in enumerate(series):
+        points = [(x, top + PLOT * (1 - value / end) if value is not None else math.nan) for x, value in zip(xs, values)]
+        style.line(ax, [x for x, _ in points], [y for _, y in points], of_variant(variant), 2)
+        for (x, y), size, value in zip(points, sizes, values):
+            if value is not None:
+                _marker(ax, x, y, index, variant, f"{label}, {style.tick(size)}: {style.number(value, str(data['unit']))}")
+        y = top + PLOT + 60 + style.LINE * index
+        _marker(ax, style.MARGIN + 10, y, index, variant, "")
+        style.say(ax, style.MARGIN + 26, y, style.fitted(label, style.INNER - 26))
+    return ax.figure
+
+
+def _axes(ax: Axes, top: float, xs: list[float], sizes: list[float], end: float, data: Any) -> None:
+    for value in style.ticks(end):
+        y = top + PLOT * (1 - value / end)
+        style.line(ax, [LEFT, style.WIDTH - style.MARGIN], [y, y], GRID, order=0)
+        style.small(ax, LEFT - 8, y, style.tick(value), ha="right")
+    last = -math.inf
+    for x, size in zip(xs, sizes):
+        text = style.tick(size)
+        half = style.text_width(text, style.SMALL) / 2
+        if x - half > last + 6:
+            style.small(ax, x, top + PLOT + 14, text, ha="center")
+            last = x + half
+    style.small(ax, style.MARGIN, top + PLOT + 36, f"up: {data['unit']}")
+    style.small(ax, style.WIDTH - style.MARGIN, top + PLOT + 36, str(data["size"]), ha="right")
+
+
+def _marker(ax: Axes, x: float, y: float, index: int, variant: str, title: str) -> None:
+    ax.plot([x], [y], marker=MARKERS[index % len(MARKERS)], markersize=9, color=of_variant(variant).light, markeredgecolor=INK.light, markeredgewidth=0.8, linestyle="",
+            clip_on=False, zorder=5, gid=MARK + title if title else None)
