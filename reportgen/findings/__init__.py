@@ -10,6 +10,7 @@ from ..analysis import RunFacts
 from ..questions import evaluate
 from ..questions.model import Finding, Outcome, Question
 from . import (
+    by_hand,
     cpu_bill,
     cudnn_kernel,
     cudnn_launch,
@@ -32,6 +33,7 @@ FINDINGS: tuple[Finding, ...] = (
     is_it_right.FINDING,
     hidden_memcpy.FINDING,
     mask_step.FINDING,
+    by_hand.FINDING,
     math_slowdown.FINDING,
     math_cuda_cores.FINDING,
     mask_rebuilt.FINDING,

@@ -135,7 +135,7 @@ def _chart(found: MaskCost) -> tuple[Chart, ...]:
 FINDING = Finding(
     slug="mask-step",
     title="Why the mask step costs so much",
-    question="Masking the scores in place reads and writes them once, as scaling them does. Why does it take so much longer?",
+    question="Masking the scores in place reads and writes them once, as scaling them does. Does it cost the same, and if not, why?",
     questions=(
         claim("mask-broadcast", "The mask step is slow because its mask is broadcast.", rule, CASES, source=Source.TEAM),
     ),

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from builders import activity as shown_as
 from trace_builder import TraceBuilder, naive
 
 from reportgen import trace
@@ -310,3 +311,23 @@ def test_a_memcpy_reads_and_writes_and_a_memset_writes():
 def test_attention_that_is_not_causal_does_the_whole_square():
     full = Workload("custom", 8, 16, 1024, 64, causal=False)
     assert bytes_model.model(activity(), "fused attention", full).flop == 2 * 17179869184
+
+
+@pytest.mark.parametrize(("name", "role", "path", "grid", "asked"), [
+    ("void at::native::vectorized_elementwise_kernel<4, at::native::AUnaryFunctor<c10::BFloat16, c10::BFloat16, c10::BFloat16, at::native::binary_internal::MulFunctor<float> > >(int)",
+     "scale", ("aten::mul",), (65536, 1, 1), 2 * 134217728 * 2),
+    ("void at::native::vectorized_elementwise_kernel<4, at::native::AUnaryFunctor<c10::BFloat16, c10::BFloat16, c10::BFloat16, at::native::binary_internal::MulFunctor<float> > >(int)",
+     "scale", ("aten::mul",), (4096, 1, 1), 2 * 8388608 * 2),
+    ("void at::native::vectorized_elementwise_kernel<4, at::native::masked_fill_kernel(at::TensorIterator&, c10::Scalar const&)::{lambda(c10::BFloat16, bool)#1}>(int)",
+     "mask", ("aten::masked_fill_",), (512, 1, 1), 2 * 1048576 * 2 + 1048576),
+    ("void at::native::elementwise_kernel<128, 4, at::native::masked_fill_kernel(at::TensorIterator&, c10::Scalar const&)::{lambda(c10::BFloat16, bool)#1}>(int)",
+     "mask", ("aten::masked_fill_",), (262144, 1, 1), 2 * 134217728 * 2 + 1048576),
+    ("void at::native::elementwise_kernel<128, 4, at::native::direct_copy_kernel_cuda(at::TensorIteratorBase&)::{lambda(c10::BFloat16)#1}>(int)",
+     "copy", ("aten::baddbmm", "aten::copy_"), (262144, 1, 1), (1048576 + 134217728) * 2),
+    ("nvjet_tst_256x128_64x4_1x2_h_bz_coopA_TNT", "matmul", ("aten::baddbmm",), (128, 1, 1), (2 * 8388608 + 2 * 134217728) * 2),
+    ("nvjet_tst_256x128_64x4_1x2_h_bz_coopA_TNT", "matmul", ("aten::bmm",), (128, 1, 1), (2 * 8388608 + 134217728) * 2),
+])  # fmt: skip
+def test_the_extras_ask_for_what_their_grids_and_ops_say(name, role, path, grid, asked):
+    """The article's shape: 134,217,728 scores of 2 bytes, 8,388,608 numbers in q, a square of 1,048,576. 65,536 blocks of 128 threads with 16 elements each cover the scores."""
+    shown = shown_as(name=name, role=role, op_path=path, grid=grid, block=(128, 1, 1))
+    assert bytes_model.model(shown, role, ARTICLE).bytes == asked

@@ -21,6 +21,8 @@ from .shapes import Shown
 
 _SIZES = {"bf16": 2, "fp16": 2, "fp32": 4, "fp64": 8, "bool": 1}
 _FP32 = 4
+ADDS = "aten::baddbmm"
+"""The op that adds a bias to the product."""
 _WORK_PER_THREAD = (1, 2, 4)
 """ATen's loops handle the template's vector width per thread, or twice or four times it for narrow types."""
 
@@ -54,9 +56,10 @@ def _operand(workload: Workload) -> int:
 
 
 def _matmul(activity: Shown, workload: Workload) -> Modelled:
-    """q·kᵀ reads two operands and writes the scores; weights·v reads the scores and one operand and writes one: the same sum."""
+    """q·kᵀ reads two operands and writes the scores; weights·v reads the scores and one operand and writes one: the same sum. `baddbmm` reads what it adds to."""
     size = _matmul_element(activity, workload)
-    moved = None if size is None else (2 * _operand(workload) + workload.score_elements) * size
+    added = workload.score_elements if ADDS in activity.op_path else 0
+    moved = None if size is None else (2 * _operand(workload) + workload.score_elements + added) * size
     return Modelled(moved, workload.matmul_flop)
 
 
@@ -91,10 +94,25 @@ def _sized(elements: Callable[[Workload, int], float]) -> Callable[[Shown, Workl
 
 
 def _scale(activity: Shown, workload: Workload) -> Modelled:
-    """The naive variants scale the scores; the math backend scales q and k by √scale beforehand."""
+    """The naive variants scale the scores, or the queries: the grid tells which. The math backend scales q and k by √scale beforehand."""
     size = _element(activity, workload)
-    count = _operand(workload) if MATH in activity.op_path else workload.score_elements
+    operand, scores = _operand(workload), workload.score_elements
+    count = operand if MATH in activity.op_path else _elements_by_grid(activity, (scores, operand)) or scores
     return NOTHING if size is None else Modelled(2 * count * size)
+
+
+def _mask(activity: Shown, workload: Workload) -> Modelled:
+    """The scores, or a square that is added to them: in and out, beside a square of flags."""
+    size, square = _element(activity, workload), workload.sequence**2
+    count = _elements_by_grid(activity, (workload.score_elements, square)) or workload.score_elements
+    return NOTHING if size is None else Modelled(2 * count * size + square)
+
+
+def _copied(activity: Shown, workload: Workload) -> Modelled:
+    """The scores, in and out; `baddbmm` copies the square that it adds out to the size of the scores."""
+    size = _element(activity, workload)
+    read = workload.sequence**2 if ADDS in activity.op_path else workload.score_elements
+    return NOTHING if size is None else Modelled((read + workload.score_elements) * size)
 
 
 def _cast(activity: Shown, workload: Workload) -> Modelled:
@@ -148,8 +166,8 @@ _RULES: dict[str, Callable[[Shown, Workload], Modelled]] = {
     "matmul": _matmul,
     "fused attention": _fused,
     "scale": _scale,
-    "copy": _sized(lambda w, size: 2 * w.score_elements * size),
-    "mask": _sized(lambda w, size: 2 * w.score_elements * size + w.sequence**2),
+    "copy": _copied,
+    "mask": _mask,
     "softmax": _sized(lambda w, size: 2 * w.score_elements * size),
     "add": _sized(lambda w, size: 2 * w.score_elements * size + w.sequence**2 * size),
     "isneginf": _sized(lambda w, size: w.score_elements * (size + 1)),
