@@ -15,6 +15,7 @@ from ..numbers.statistics import MINIMUM_EFFECT, PROCESSES
 from ..questions import lead
 from ..questions.model import Advice, Because, Case, Decision, Finding, Leads, Question, answer, claim, decide, not_measurable
 from ..questions.needs import compared, ran, timed, unmet
+from ..questions.pipe_words import why
 from ..questions.ranked import disagreement, rivals_said, states_said, times_said, titles_said, wrong_said
 from ..questions.right_words import PLAIN, marked
 from ..questions.shared import OTHER_SHAPE, other_workload, software
@@ -35,6 +36,7 @@ _CAVEATS = (
     Because("front_ties", "{winner} cannot be told apart from {front_ties}."),
     OTHER_SHAPE,
 )
+_COUNTED = Because("counters", "The counters tell more: {counters}.")
 _SHARED = Advice("Time your own shapes before you pin: the order of backends depends on sequence length, head dimension and library versions.")
 _UNPINNED = "no `attn_mask`, no gradients"
 _OBEYED = (OBEYED,)
@@ -56,6 +58,7 @@ FASTEST_CASES: dict[str, Case] = {
     "flash-wins": Case(
         "holds",
         "Flash is the fastest by {quantity}: {flash_time} per forward; {next} is next with {next_time} ({ratio}).",
+        because=(_COUNTED,),
         caveats=_CAVEATS, advice=_ADVICE),
     "other-wins": Case(
         "differs",
@@ -63,6 +66,7 @@ FASTEST_CASES: dict[str, Case] = {
         because=(Because("winner_instruction", "The names show one difference: {winner_kernel} uses `wgmma`, issued by four warps together and reading shared memory directly; "
                                                "flash is FlashAttention-2, written for the older single-warp `mma.sync`."),
                  Because("also", "Also: {also}."),
+                 _COUNTED,
                  Because("winner_flop", "Counted on Tensor Cores: {winner_flop} in the winner's kernel, {flash_flop} in flash's{amount}.")),
         caveats=_CAVEATS, advice=_ADVICE),
     "tie": Case(
@@ -91,7 +95,7 @@ def fastest_rule(facts: RunFacts) -> Decision:
     place = ranking.place(FLASH)
     words = "wall time on the CPU" if facts.device.kind == "cpu" else quantity.label
     own = facts.variants[FLASH].times[quantity.name]
-    args = {"quantity": words, "flash_time": Seconds(own.median), "software": software(facts, "torch", "cudnn"), "first": facts.variants[ranking.order[0]].title,
+    args = {"quantity": words, "counters": why(facts), "flash_time": Seconds(own.median), "software": software(facts, "torch", "cudnn"), "first": facts.variants[ranking.order[0]].title,
             "ties": times_said(facts, ranking, place.ties), "open": rivals_said(facts, ranking, ranking.open), "other_workload": other_workload(facts), "not_everywhere": marked(facts, ranking.leaders).strip(), **_company(facts, ranking)}
     if place.faster:
         winner = next(name for name in ranking.order if name in place.faster)

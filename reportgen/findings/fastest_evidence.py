@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..analysis import SIX, RunFacts, VariantFacts, published
 from ..analysis.pins import PINNED, own_op
 from ..analysis.ranking import Ranking, rank
+from ..questions import pipe_words
 from ..questions.bar_charts import time_bars
 from ..questions.model import Chart, Evidence
 from ..questions.needs import refusal
@@ -22,7 +23,7 @@ _CLOCKS = (
 
 def evidence(facts: RunFacts) -> Evidence:
     charts = [chart for quantity, what, suffix in _CLOCKS for chart in _bars(facts, quantity, what, suffix)]
-    return Evidence(tables=(*_times_table(facts), *_pin_table(facts)), charts=tuple(charts[:1]))  # the table has the other clocks beside
+    return Evidence(tables=(*_times_table(facts), *pipe_words.table(facts), *_pin_table(facts)), charts=tuple(charts[:1]))  # the table has the other clocks beside
 
 
 def _bars(facts: RunFacts, quantity: str, what: str, suffix: str) -> tuple[Chart, ...]:

@@ -9,6 +9,7 @@ from ..analysis.traffic import CacheDoubt
 from ..numbers.statistics import PROCESSES
 from ..questions import needs
 from ..questions.model import Advice, Because, Case, Chart, Decision, Evidence, Finding, Source, claim, decide, not_measurable
+from ..questions.pipe_words import millions
 from ..questions.ranked import over_processes, timer_said
 from ..questions.shared import OTHER_SHAPE, other_workload
 from ..saying.tables import Code, Table, columns
@@ -94,10 +95,6 @@ def _counted(slow: Op, fast: Op) -> str:
     if first.issue_pct is None or second.issue_pct is None:
         return said
     return f"{said}; the issue slots were busy {Percent(round(first.issue_pct))} and {Percent(round(second.issue_pct))} of the time"
-
-
-def millions(number: float) -> str:
-    return significant(number / 1e6)
 
 
 def evidence(facts: RunFacts) -> Evidence:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from ..analysis import RunFacts, VariantFacts
-from ..analysis.bounds import ENOUGH, limits_told
+from ..analysis.bounds import ENOUGH, bounds, limits_told
 from ..analysis.kernels import main_kernel, readable, tensor_cores, uses_tf32
+from ..analysis.pipes import kept_busy
 from ..analysis.ranking import Standing, rank
 from ..analysis.reach import Reach, reach
 from ..analysis.roofline import arithmetic_share
@@ -13,7 +14,7 @@ from ..analysis.traffic import Best, CacheDoubt, best, forward_traffic, forward_
 from ..hardware import peaks as device
 from ..numbers.quantities import heading
 from ..numbers.statistics import MINIMUM_EFFECT
-from ..questions import needs
+from ..questions import needs, pipe_words
 from ..questions.limit_words import percent as share_text
 from ..questions.model import Because, Case, Chart, Decision, Evidence, Finding, Question, answer, decide
 from ..questions.residency import achieved
@@ -68,6 +69,8 @@ def _against(facts: RunFacts, quickest: VariantFacts, taken: float) -> str:
 
 _BESIDE = (
     Because("occupied", "Occupied warp slots on average, counted: {occupied}."),
+    Because("pipes", "What each keeps busy, counted: {pipes}."),
+    Because("why", "And what sets them apart: {why}."),
     Because("pace", "Beside the FLOP of the pairs that count, the tiles on the diagonal are computed whole. With what Tensor Cores really did: {pace} of the matmul ceiling."),
 )
 _BEYOND = Because("beyond", "{beyond} {go} beyond a ceiling, which cannot be: it was measured too low, or a time is wrong.")
@@ -96,7 +99,8 @@ def fused_rule(facts: RunFacts) -> Decision:
     args = {"enough": Percent(100 * ENOUGH), "shares": _shares(found), "reaching": listed([f"{one.variant.title} reaches a ceiling ({_share(one)})" for one in reaching]),
             "others": f"{verb(len(found) - len(reaching), 'the other reaches', 'the others reach')} none: {_shares([one for one in found if not one.reaches])}", **_beyond(found),
             "occupied": listed([f"{title} {value}" for title, value in occupied]), "pace": listed([f"{title} {share_text(done)}" for title, done in pace]),
-            "uncounted": listed([one.variant.title for one in found if one.of_copy is None and not one.reaches]), "unsaid": True}
+            "uncounted": listed([one.variant.title for one in found if one.of_copy is None and not one.reaches]), "pipes": pipe_words.shares(facts), "why": pipe_words.why(facts),
+            "unsaid": not pipe_words.shares(facts)}
     if args["uncounted"]:
         return decide("uncounted", **args)
     return decide("neither" if not reaching else "all" if len(reaching) == len(found) else "some", **args)
@@ -119,7 +123,8 @@ def _share(one: Reach) -> str:
 
 STEP_ANSWERS: dict[str, Case] = {
     "shares": answer("{said}.",
-                     because=(Because("left", "What neither explains is time in steps below copy speed: {left}."),),
+                     because=(Because("left", "What neither explains is time in steps below copy speed: {left}."),
+                              Because("busy", "Counted in those that run near neither ceiling, busy instead at {enough} or more: {busy}.")),
                      caveats=(Because("modelled", "Nothing was counted, so the bytes are those that the steps ask for by their shapes."),
                               Because("unmodelled", "Not told for {unmodelled}: the bytes of some of its kernels are not known."))),
     "no-steps": answer("Nothing can be said: no variant of several steps ran here."),
@@ -147,7 +152,13 @@ def step_rule(facts: RunFacts) -> Decision:
     if not known:
         return decide("not-modelled", unmodelled=unmodelled)
     return decide("shares", said="; ".join(_said(facts, variant, trips) for variant, trips in known), unmodelled=unmodelled, modelled=not all(trips.counted for _, trips in known),
+                  busy="; ".join(f"{variant.title} {said}" for variant, _ in known if (said := _busy(facts, variant))), enough=Percent(100 * ENOUGH),
                   left="; ".join(f"{variant.title} {listed([_slack(one) for one in trips.slack])}" for variant, trips in known if trips.slack))
+
+
+def _busy(facts: RunFacts, variant: VariantFacts) -> str:
+    assert facts.ceilings is not None
+    return pipe_words.busy_said(kept_busy(bounds(variant, facts.ceilings)))
 
 
 def _said(facts: RunFacts, variant: VariantFacts, trips: RoundTrips) -> str:
