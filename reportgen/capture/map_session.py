@@ -55,6 +55,7 @@ class Work:
     name: of the stage; noun: what one item is
     target, plan: the function of a fresh process, and its argument from (device, items, until, skip)
     there: the header of a file and the items that it holds; lost: the fields of an item that ended its process, for a reason
+    choices: phases that can be left out of an item where they end its process
     """
 
     name: str
@@ -63,6 +64,7 @@ class Work:
     plan: Callable[..., Any]
     there: Callable[[Path], tuple[record.Header, set[Any]]]
     lost: Callable[[Any, str], dict[str, Any]]
+    choices: tuple[str, ...] = tuple(BACKENDS)
 
 
 MAP = Work("map", "points", mapping.measure, mapping.Plan, _points, _lost)
@@ -120,7 +122,7 @@ def _learn(skip: list[tuple[str, str, str]], measured: Any, failure: ChildFailed
     item = next((one for one in todo if one.id == failure.subject), None)
     if item is None:
         return
-    if failure.phase in BACKENDS and (item.id, failure.phase) not in {(name, backend) for name, backend, _ in skip}:
+    if failure.phase in work.choices and (item.id, failure.phase) not in {(name, backend) for name, backend, _ in skip}:
         skip.append((item.id, failure.phase, failure.reason))
         return
     measured(item.id, work.lost(item, failure.reason))

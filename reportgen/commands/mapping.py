@@ -15,14 +15,16 @@ from ..shapes import grid
 from . import saving, starting
 from .interruption import Stages
 
-PARTS = ("map", "why", "bill")
+PARTS = ("map", "why", "bill", "extras")
 WHY_SECONDS = {True: 180.0, False: 60.0}
 """What asking about the calls that people write may take, on a GPU and on a CPU."""
+EXTRAS_SECONDS = {True: 200.0, False: 60.0}
 DESCRIPTION = """Measures scaled_dot_product_attention with every backend over many shapes, masks and types, checks each against FP64, and appends the
 points to map.jsonl in the device's folder: docs/runs/<device>/ on a GPU, build/runs/<device>/ on a CPU or with --no-record. Interrupted or
 out of time, the next call goes on where it was. It needs torch.
 
-Beside it go why.jsonl (what torch picks for calls that people write, and why nothing else) and bill.json (what a new length costs)."""
+Beside it go why.jsonl (what torch picks for calls that people write, and why nothing else), bill.json (what a new length costs) and
+extras.jsonl (attention beside SDPA's backends, where it is installed)."""
 
 
 def register(commands: Any) -> None:
@@ -98,6 +100,16 @@ def _take_why(survey: dict[str, Any], file: Path, slug: str, chosen: argparse.Na
     _say(taken, "call", shown)
 
 
+def _take_extras(survey: dict[str, Any], file: Path, slug: str, chosen: argparse.Namespace, shown: Any) -> None:
+    from ..capture import beside as taking
+    from ..capture import map_session
+    from ..shapes import beside
+
+    gpu = map_session.gpu(survey["device"])
+    taken = map_session.take(survey, beside.points(gpu), file.with_name(beside.EXTRAS_FILE), slug, EXTRAS_SECONDS[gpu], shown, chosen.anew, taking.EXTRAS)
+    _say(taken, "point", shown)
+
+
 def _take_bill(survey: dict[str, Any], file: Path, slug: str, chosen: argparse.Namespace, shown: Any) -> None:
     """A bill that is there is kept, where it is this device's and software's."""
     from ..capture import bill as taking
@@ -117,7 +129,7 @@ def _take_bill(survey: dict[str, Any], file: Path, slug: str, chosen: argparse.N
     shown.note(f"{there.name} taken")
 
 
-TAKE = {"map": _take_map, "why": _take_why, "bill": _take_bill}
+TAKE = {"map": _take_map, "why": _take_why, "bill": _take_bill, "extras": _take_extras}
 
 
 def _say(taken: Any, noun: str, shown: Any) -> None:

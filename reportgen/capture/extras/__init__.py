@@ -1,0 +1,61 @@
+"""Attention beside the four backends: one small file each. They take part in no claim, and are held beside FP64 like the rest.
+
+A file has `TITLE`, `INSTALL` (what to do where it is absent), `missing(device)` (why it is, or `None`) and `prepare(tensors)`, which gives a function
+without arguments from the tensors of a call to the output `[batch, heads, queries, dim]`, with autograd where the call has gradients.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module, util
+from typing import Any, Protocol
+
+from ..map_inputs import Tensors
+from ..operands import is_gpu
+
+NAMES = ("flex", "varlen", "fa3", "fa4", "cudnn_frontend", "xformers")
+
+
+class Extra(Protocol):
+    TITLE: str
+    INSTALL: str
+
+    def missing(self, device: str) -> str | None: ...
+    def prepare(self, tensors: Tensors) -> Callable[[], Any]: ...
+
+
+def load(name: str) -> Extra:
+    """The extra in `<name>.py`."""
+    return import_module(f".{name}", __name__)  # type: ignore[return-value]
+
+
+def absent(*packages: str, device: str) -> str | None:
+    """Why something that needs a GPU and these packages is not there. None of them is imported."""
+    if not is_gpu(device):
+        return "it needs a GPU"
+    for package in packages:
+        try:
+            there = util.find_spec(package) is not None
+        except (ImportError, ValueError):
+            there = False
+        if not there:
+            return f"the package {package.split('.')[0]} is not installed"
+    return None
+
+
+def runner(extra: Extra, tensors: Tensors) -> Callable[[], tuple[Any, ...]]:
+    """As `Tensors.run`; it is prepared, and compiled, by the first call."""
+    known: list[Callable[[], Any]] = []
+
+    def run() -> tuple[Any, ...]:
+        import torch
+
+        if not known:
+            known.append(extra.prepare(tensors))
+        with torch.set_grad_enabled(tensors.upstream is not None):
+            output = known[0]()
+        if tensors.upstream is None:
+            return (output,)
+        return (output.detach(), *torch.autograd.grad(output, (tensors.q, tensors.k, tensors.v), tensors.upstream))
+
+    return run
