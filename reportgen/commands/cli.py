@@ -238,10 +238,21 @@ def _facts(chosen: argparse.Namespace, layout: Layout, stages: Stages) -> int:
     from . import facts_json
     from .summary import summary
 
-    shown = facts.build(run.load(layout.find_run(chosen.run)))
+    folder = layout.find_run(chosen.run)
+    shown = facts.build(run.load(folder))
     outcomes = findings.outcomes(shown)
     if chosen.json:
-        print(json.dumps(facts_json.to_json(shown, outcomes), indent=1, ensure_ascii=False))
+        print(json.dumps({**facts_json.to_json(shown, outcomes), "map": _map_json(folder)}, indent=1, ensure_ascii=False))
     else:
         print(summary(shown, outcomes, {}, ""))
     return 0
+
+
+def _map_json(folder: Path) -> dict[str, Any] | None:
+    """The map of the run's device, which lies beside its runs; `None` where there is none."""
+    from ..analysis import maps
+    from ..shapes import record
+    from . import map_json
+
+    file = folder.parent / record.MAP_FILE
+    return map_json.to_json(maps.build(record.read(file), folder.parent.name)) if file.is_file() else None

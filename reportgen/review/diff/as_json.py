@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...questions.model import Outcome
+from . import maps
 from .model import RunDiff, Status, TimingChange
 from .trees import TreeDiff
 
@@ -18,6 +19,7 @@ def tree_json(diff: TreeDiff) -> dict[str, Any]:
         "changed": {slot: run_json(run) for slot, run in diff.changed.items()},
         "added": {slot: {claim: outcome.verdict for claim, outcome in side.outcomes.items()} for slot, side in diff.added.items()},
         "removed": list(diff.removed), "same": list(diff.same), "unreadable": dict(diff.unreadable),
+        "maps": {slug: maps.as_json(one) for slug, one in diff.maps.items()}, "new_maps": dict(diff.new_maps),
     }
 
 

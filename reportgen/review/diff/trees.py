@@ -10,18 +10,22 @@ import tarfile
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
 
 from ... import run as run_room
 from ...errors import ReportError
 from ...run.noise import NOISE_FILE
+from ...shapes.record import MAP_FILE
+from . import maps as maps_room
 from .compare import compare
 from .model import RunDiff, Side
 from .sides import load
 
 EVIDENCE = (run_room.RUN_FILE, NOISE_FILE, ".trace.json.gz")
+BESIDE = (MAP_FILE,)
+"""Evidence of a device that lies beside its runs."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +34,8 @@ class TreeDiff:
     changed: slot → comparison, for slots whose evidence differs
     added, removed: slots that only one side has
     same: slots whose evidence is the same, byte for byte
-    unreadable: slot → why one of its sides could not be read
+    unreadable: slot, or file of a map → why one of its sides could not be read
+    maps: device → comparison, where both sides have a map and they differ; new_maps: device → calls, where only the new side has one
     """
 
     old: str
@@ -40,6 +45,8 @@ class TreeDiff:
     removed: tuple[str, ...]
     same: tuple[str, ...]
     unreadable: Mapping[str, str]
+    maps: Mapping[str, maps_room.MapDiff] = field(default_factory=dict)
+    new_maps: Mapping[str, int] = field(default_factory=dict)
 
 
 def slots(root: Path) -> dict[str, Path]:
@@ -64,7 +71,22 @@ def compare_trees(old_name: str, old: Mapping[str, Path], new_name: str, new: Ma
         except ReportError as error:
             unreadable[slot] = error.problem
     removed = tuple(slot for slot in sorted(old) if slot not in new)
-    return TreeDiff(old_name, new_name, changed, added, removed, tuple(same), unreadable)
+    maps, new_maps = _maps(maps_room.files(old), maps_room.files(new), unreadable)
+    return TreeDiff(old_name, new_name, changed, added, removed, tuple(same), unreadable, maps, new_maps)
+
+
+def _maps(old: Mapping[str, Path], new: Mapping[str, Path], unreadable: dict[str, str]) -> tuple[dict[str, maps_room.MapDiff], dict[str, int]]:
+    """The maps of both sides compared, and how many calls those have that only the new side has; one that cannot be read is put into `unreadable`."""
+    differ, fresh = {}, {}
+    for slug, file in new.items():
+        try:
+            if slug not in old:
+                fresh[slug] = len(maps_room.load(file).spots)
+            elif old[slug].read_bytes() != file.read_bytes():
+                differ[slug] = maps_room.compare(maps_room.load(old[slug]), maps_room.load(file))
+        except ReportError as error:
+            unreadable[f"{slug}/{MAP_FILE}"] = error.problem
+    return differ, fresh
 
 
 def evidence(folder: Path) -> dict[str, bytes]:
@@ -95,7 +117,7 @@ def _unpack(packed: bytes, folder: Path) -> None:
     """Writes the evidence in a tar archive below `folder`; pages and charts are left in it."""
     with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
         for member in archive:
-            content = archive.extractfile(member) if member.isfile() and member.name.endswith(EVIDENCE) else None
+            content = archive.extractfile(member) if member.isfile() and member.name.endswith((*EVIDENCE, *BESIDE)) else None
             if content is not None:
                 file = folder / member.name
                 file.parent.mkdir(parents=True, exist_ok=True)
