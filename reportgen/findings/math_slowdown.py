@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ..analysis import RunFacts, VariantFacts, published
 from ..analysis.kernels import tf32_setting
-from ..analysis.savings import quickest_saves
 from ..analysis.ranking import Pair, deciding, faster, rank
+from ..analysis.savings import quickest_saves
 from ..analysis.softmax import calls_safe
 from ..numbers.statistics import magnitude
 from ..questions import needs

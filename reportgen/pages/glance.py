@@ -3,30 +3,40 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable
 
 from ..analysis import RunFacts, VariantFacts
 from ..analysis.ranking import Ranking, Standing, drawn, rank
 from ..numbers.quantities import heading
 from ..questions import right_words
 from ..saying.tables import Table, columns
-from ..saying.units import Ratio, listed, plural
+from ..saying.units import Ratio, Seconds, listed, plural
 from .cells import Bar, error, us
 from .summaries import variant_link, without_empty
 
+Notes = Callable[[RunFacts, Iterable[str]], tuple[str, ...]]
 
-def table(facts: RunFacts) -> Table:
+
+def table(facts: RunFacts, marked: Notes = right_words.listed_notes) -> Table:
     """The deciding time with a bar, its ratio to the first, what a call costs the CPU, the kernels, the error; a row per variant, the quickest first.
 
     A variant without a right result shows its state, and its error where it has one; what nobody measured is no column.
+    marked: what is said of variants with a mark; the page that shows the list of unsafe calls says less.
     """
     row, ranking = drawn(facts), rank(facts)
     titles = columns("Variant", f"#{heading(row.label)} (µs)", f"#{to_first_head(ranking)}", "To scale", "#A call costs the CPU (µs)", "#Kernels", "#Error")
     single = [v.title for v in facts.variants.values() if v.ok and (time := v.time(row.name)) and len(time.samples) == 1 and ranking.processes > 1]
     notes = (f"{listed(single)}: one process only, and in no verdict. The others: medians over {plural(ranking.processes, 'fresh process', 'fresh processes')}.",) if single else ()
-    longest = max((time.median for v in facts.variants.values() if v.ok and (time := v.time(row.name))), default=0.0)
-    shown = sorted(facts.variants.values(), key=lambda v: time.median if v.ok and (time := v.time(row.name)) else math.inf)
-    notes = (*notes, *right_words.listed_notes(facts, facts.variants))
+    longest = max((median for v in facts.variants.values() if (median := _median(v, row.name)) < math.inf), default=0.0)
+    shown = sorted(facts.variants.values(), key=lambda v: _median(v, row.name))
+    notes = (*notes, *marked(facts, facts.variants))
     return without_empty(Table(titles, tuple(_row(facts, variant, row.name, ranking, longest) for variant in shown), notes=notes))
+
+
+def _median(variant: VariantFacts, quantity: str) -> float:
+    """Infinite for a variant without a right result or without a time, so that it comes last."""
+    time = variant.time(quantity) if variant.ok else None
+    return math.inf if time is None else time.median
 
 
 def to_first_head(ranking: Ranking) -> str:
@@ -48,3 +58,14 @@ def _row(facts: RunFacts, variant: VariantFacts, quantity: str, ranking: Ranking
     time = variant.time(quantity)
     bar = Bar(variant.id, time.median / longest) if time and longest else None
     return (variant_link(variant, right_words.mark(facts, variant.id)), us(time), to_first(ranking, variant), bar, us(variant.host_time), variant.kernels, error(variant.relative_error))
+
+
+def sentence_of(facts: RunFacts, variant: VariantFacts) -> str:
+    """One variant's row as a sentence: its time, how far it is from the first, what a call costs the CPU; empty without a time."""
+    row, ranking = drawn(facts), rank(facts)
+    time, ratio = variant.time(row.name) if variant.ok else None, to_first(ranking, variant)
+    if time is None:
+        return ""
+    behind = f", {ratio} the {'fastest' if to_first_head(ranking) == '× the fastest' else 'smallest median'}" if ratio and variant.id not in ranking.leaders else ""
+    call = f" A call costs the CPU {Seconds(variant.host_time.median)}." if variant.host_time and facts.host_told and row.name != "wall_time" else ""
+    return f"**{Seconds(time.median)}** of {row.label} per forward{behind}.{call}{right_words.marked(facts, [variant.id])}"

@@ -10,7 +10,7 @@ from ..analysis import ActivityFacts, RunFacts, VariantFacts
 from ..questions.residency import explained, field
 from ..saying.tables import Code, Link, Table, columns
 from ..saying.units import Percent, Seconds
-from . import pictures
+from . import glance, pictures
 from .cells import dims, us
 from .environment import page
 from .names import LONG, parts
@@ -26,7 +26,7 @@ def render(site: Site, name: str) -> str:
     facts, at = site.featured, path(name)
     variant = facts.variants[name]
     picture = pictures.lanes(variant)
-    return page("variant.md.j2", at, variant=variant, code=computation(variant.source), long=LONG, changed=changed(name), device=device_said(facts), folder=f"runs/{facts.slot}/index.md",
+    return page("variant.md.j2", at, variant=variant, stands=stands(facts), at_a_glance=glance.sentence_of(facts, variant), code=computation(variant.source), long=LONG, changed=changed(name), device=device_said(facts), folder=f"runs/{facts.slot}/index.md",
                 trace=f"runs/{facts.slot}/{variant.trace_file}" if variant.trace_file else None,
                 prediction=prediction(variant), lanes=site.chart(facts, picture, at) if picture else "", activities=activities(variant),
                 names=[(a.short, a.decoded, parts(a.decoded)) for a in distinct(variant)], whys=whys(variant),
