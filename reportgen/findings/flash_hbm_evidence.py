@@ -6,6 +6,7 @@ from ..analysis import RunFacts, VariantFacts
 from ..analysis.bounds import AGREEMENT, ENOUGH, Bound, Limit, bounds, limits_told, requested, shares
 from ..analysis.kernels import in_tf32
 from ..analysis.traffic import activity_dram_bytes, dram_bytes
+from ..questions import drawings
 from ..questions.kernel_tables import parts_table
 from ..questions.limit_words import WORDS, percent, ratio_cell, ratio_notes
 from ..questions.model import Chart, Evidence
@@ -24,7 +25,8 @@ def evidence(facts: RunFacts) -> Evidence:
         charts += _limit_chart([variant for variant in shown if limits_told(facts, variant)], facts.ceilings)
     tables += _memory_table(facts)
     flash = facts.variants.get("sdpa_flash")
-    return Evidence(tables=(*tables, *(parts_table(flash) if flash else ())), charts=tuple(charts))
+    return Evidence(tables=(*tables, *(parts_table(flash) if flash else ())), charts=tuple(charts),
+                    pictures=(*drawings.memory("flash-hbm-memory", facts), *drawings.tiling("flash-hbm-tiling", facts)))
 
 
 def _bound_table(variant: VariantFacts, ceilings: Ceilings, told: bool) -> Table:

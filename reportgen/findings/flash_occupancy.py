@@ -8,7 +8,7 @@ from ..analysis.ranking import rank
 from ..analysis.residency import check, opted_in
 from ..hardware.arch_limits import SmLimits
 from ..hardware.occupancy import agree
-from ..questions import needs
+from ..questions import drawings, needs
 from ..questions.bar_charts import number_bars
 from ..questions.model import Advice, Because, Case, Chart, Decision, Evidence, Finding, claim, decide, not_measurable
 from ..questions.residency import SOURCES, achieved, field, kernels_table, residency_args, steps_table
@@ -93,7 +93,7 @@ def evidence(facts: RunFacts) -> Evidence:
     flash = facts.variants.get("sdpa_flash")
     kernel = main_kernel(flash)
     steps = steps_table(flash, kernel) if flash and kernel else ()
-    return Evidence(tables=(*steps, *kernels_table(facts)), charts=_chart(facts))
+    return Evidence(tables=(*steps, *kernels_table(facts)), charts=_chart(facts), pictures=drawings.slots("flash-occupancy-slots", facts))
 
 
 def _chart(facts: RunFacts) -> tuple[Chart, ...]:

@@ -8,7 +8,7 @@ from ..analysis.ranking import Pair, deciding, faster, rank
 from ..analysis.savings import quickest_saves
 from ..analysis.softmax import calls_safe
 from ..numbers.statistics import magnitude
-from ..questions import needs
+from ..questions import drawings, needs
 from ..questions.bar_charts import time_bars
 from ..questions.kernel_tables import beside
 from ..questions.model import Advice, Because, Case, Decision, Evidence, Finding, Leads, Question, answer, claim, decide
@@ -199,7 +199,8 @@ def evidence(facts: RunFacts) -> Evidence:
                          f"GPU time per forward{whiskers(facts, 'gpu_time', PAIR)}" + ("; in grey the article's averages under the profiler." if beside else "."),
                          [published.of(v.id, "gpu_time") for v in shown] if beside else None, "the article" if beside else None, "beside"),
               *stacked_roles("math-slowdown-steps", shown, "Where the GPU time of one forward goes, by what each activity does."))
-    return Evidence(tables=tuple(tables), charts=charts)
+    lanes = drawings.forwards("math-slowdown-lanes", shown, "One forward of each on one time axis, under the profiler; gaps between activities say little about a loop without it.")
+    return Evidence(tables=tuple(tables), charts=charts, pictures=lanes)
 
 
 def _times(facts: RunFacts, shown: list[VariantFacts], beside: bool) -> list[Table]:

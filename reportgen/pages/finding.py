@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -35,9 +36,15 @@ def render(site: Site, finding: Finding, number: int) -> str:
     """The page of `finding`; `number` is its place in the book, from 1."""
     facts, at = site.featured, path(finding)
     following = site.findings[number] if number < len(site.findings) else None
-    return page(finding.template, at, finding=finding, number=number, count=len(site.findings), device=device_said(facts), stands=stands(facts), folder=f"runs/{facts.slot}/index.md",
+    return page(finding.template, at, pictures=pictures(site, facts, finding, at), finding=finding, number=number, count=len(site.findings), device=device_said(facts), stands=stands(facts), folder=f"runs/{facts.slot}/index.md",
                 run_caveats=caveats.travelling(facts), answer=(first := answer(site, facts, finding)), verdicts=verdicts(said(site, facts, finding), root(at), first), advice=advice(site, facts, finding), steps=finding.steps(facts) if finding.steps else None,
                 others=others(site, finding), following=following, workload=facts.workload, unsafe_at="is-it-right.md#what-to-do-in-your-code", **evidence(site, facts, finding, at))
+
+
+def pictures(site: Site, facts: RunFacts, finding: Finding, at: str) -> Mapping[str, str]:
+    """The pictures that the template places, by name; nothing under a name whose picture this run cannot draw."""
+    shown = site.evidence[facts.slot][finding.slug].pictures
+    return defaultdict(str, {chart.name.removeprefix(f"{finding.slug}-"): site.chart(facts, chart, at) for chart in shown})
 
 
 def said(site: Site, facts: RunFacts, finding: Finding) -> list[Said]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..analysis import SIX, OpFacts, RunFacts, VariantFacts, published
 from ..analysis.ranking import Ranking, Standing, drawn, rank
 from ..numbers.quantities import heading
+from ..questions import drawings
 from ..questions.model import Chart
 from ..questions.ranked import titles_said
 from ..saying.units import Seconds, listed, plural
@@ -39,6 +40,13 @@ def _first(facts: RunFacts, ranking: Ranking) -> str:
         return ""
     of = "the six" if len(ranking.order) == len(SIX) else f"the {len(ranking.order)} that are ranked"
     return f"{titles_said(facts, ranking.leaders)} {'is' if len(ranking.leaders) == 1 else 'are'} the fastest of {of} on {device_name(facts)}. "
+
+
+def forwards(facts: RunFacts) -> Chart | None:
+    """The GPU lanes of all variants under each other, the shortest first; `None` without a GPU lane."""
+    shown = sorted([v for v in facts.variants.values() if v.ok and v.activities], key=lambda v: sum(a.duration for a in v.activities))
+    caption = "One forward of each on one time axis, under the profiler; gaps between activities say little about a loop without it."
+    return next(iter(drawings.forwards("forwards", shown, caption)), None)
 
 
 def lanes(variant: VariantFacts) -> Chart | None:

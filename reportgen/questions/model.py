@@ -257,11 +257,15 @@ class Fold:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What a finding shows of one run: tables and charts, in order, then code to open."""
+    """What a finding shows of one run: tables and charts, in order, then code to open.
+
+    pictures: of how it works, with this run's sizes; the finding's template places each by its name, less the finding's slug
+    """
 
     tables: tuple[Table, ...] = ()
     charts: tuple[Chart, ...] = ()
     folds: tuple[Fold, ...] = ()
+    pictures: tuple[Chart, ...] = ()
 
 
 @dataclass(frozen=True)

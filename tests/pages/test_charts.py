@@ -35,7 +35,7 @@ SAID = {
     "waterfall": ["Naive in place", "936 µs", "matmuls in FP32", "+794 µs", "−92.0 µs", "SDPA math", "1,640 µs"],
     "forwards": ["Naive", "2 activities, 216 µs", "SDPA flash", "1 activity, 92.4 µs", "matmul", "copy", "fused attention"],
     "memory": ["Registers", "33 MiB", "the scores of one tile", "HBM", "unknown"],
-    "tiling": ["36 of 64 tiles are computed", "K, V: 8 tiles of 128 keys →"],
+    "tiling": ["36 of 64 tiles hold a pair that counts", "K, V: 8 tiles of 128 keys →"],
     "slots": ["SDPA flash", "8 of 64 warp slots", "registers", "100 %", "shared memory", "unknown"],
     "lanes": ["matmul", "bmm", "1 memset  ·  2 matmul", "kernel", "memset"],
     "roofline": ["1 fused kernel", "bf16 matmul", "PFLOP/s", "FLOP per byte (arithmetic intensity)"],
@@ -285,7 +285,7 @@ def test_a_picture_alone_follows_the_readers_scheme(form: str) -> None:
 @pytest.mark.parametrize("form, title", [
     ("bars", "Naive: 1,060 µs (1,050 µs to 1,060 µs over the processes)"), ("stacked", "Naive, copy: 126 µs"), ("waterfall", "matmuls in FP32: +794 µs (113% of the difference)"),
     ("lanes", "2 matmul (kernel): 90.0 µs"), ("forwards", "Naive, copy: 126 µs"), ("roofline", "fused kernel: 512 FLOP per byte, 200 TFLOP/s"), ("memory", "Registers: 33 MiB"),
-    ("tiling", "36 of 64 tiles are computed"), ("slots", "block 2: 4 warps"),
+    ("tiling", "36 of 64 tiles hold a pair that counts"), ("slots", "block 2: 4 warps"),
 ])
 def test_a_mark_says_its_value(form: str, title: str) -> None:
     """Each mark is a group whose title a reader sees over it."""

@@ -92,7 +92,7 @@ OTHERS_WORDS = {
     ("capture/counter_report.py", "no data"): "Nsight Compute's",
     ("capture/refusal.py", "out of memory"): "torch's", ("capture/trying.py", "out of memory"): "torch's",
     ("capture/environment.py", "model name"): "the kernel's, in /proc/cpuinfo",
-    ("pages/charts/paint.py", "<svg "): "XML", ("pages/site.py", "<svg "): "XML",
+    ("pages/charts/paint.py", "<svg "): "XML", ("pages/finish.py", "<svg "): "XML", ("pages/site.py", "<svg "): "XML",
     ("pages/publish.py", "Traceback (most recent call last)"): "Python's",
     ("review/diff/trees.py", "not a git repository"): "git's", ("review/diff/trees.py", "fatal: "): "git's",
     ("run/upgrade.py", "not asked for in this run"): "recorded by schema 1",

@@ -32,15 +32,20 @@ def _rows(count: int) -> int:
 
 
 def _height(panel: Sequence[Any]) -> float:
-    return 48 + (SLOT + 4) * _rows(int(panel[4])) + (GAUGE + 8) * len(panel[6]) + 14
+    return 30 + style.SMALL_LINE * len(_said(panel)) + (SLOT + 4) * _rows(int(panel[4])) + (GAUGE + 8) * len(panel[6]) + 14
+
+
+def _said(panel: Sequence[Any]) -> list[str]:
+    return style.wrapped(str(panel[5]), style.INNER, style.SMALL)
 
 
 def _panel(ax: Axes, y: float, panel: Sequence[Any]) -> None:
-    label, variant, per_block, blocks, count, said, gauges = panel
+    label, variant, per_block, blocks, count, _, gauges = panel
     style.say(ax, style.MARGIN, y + 8, style.fitted(str(label), style.INNER / style.BOLD), weight="bold")
-    style.small(ax, style.MARGIN, y + 28, style.fitted(str(said), style.INNER, style.SMALL))
+    for index, text in enumerate(_said(panel)):
+        style.small(ax, style.MARGIN, y + 28 + style.SMALL_LINE * index, text)
     one = of_variant(variant) if variant else look("part:measure")
-    wide, y = style.INNER / ACROSS, y + 44
+    wide, y = style.INNER / ACROSS, y + 26 + style.SMALL_LINE * len(_said(panel))
     for row in range(_rows(count)):
         first, last = row * ACROSS, min((row + 1) * ACROSS, count)
         top = y + (SLOT + 4) * row

@@ -24,15 +24,15 @@ def tiling(data: Any) -> Figure:
     across, down = ceil(length / keys), ceil(length / rows)
     visible = [min(across, ceil(min((row + 1) * rows, length) / keys)) if data["causal"] else across for row in range(down)]
     done, work, spared = distinct(["part:tile", "part:in work", "part:skipped"])
-    entries = [("a tile of scores that is computed", done), ("in work: on the chip only", work)]
+    entries = [("a tile with pairs that count", done), ("the tile in work: on the chip only", work)]
     if sum(visible) < across * down:
-        entries.append(("behind the mask: never computed", spared))
+        entries.append(("wholly behind the mask: can be left out", spared))
     key = style.legend_height(entries)
-    said = f"{sum(visible):,} of {across * down:,} tiles are computed"
+    said = f"{sum(visible):,} of {across * down:,} tiles hold a pair that counts"
     ax, y = style.sheet(data, key + TOP + SIDE + 34)
     y = style.legend(ax, entries, y) + TOP
     x, wide, high = float(style.MARGIN + LEFT), SIDE / across, SIDE / down
-    style.box(ax, x, y, SIDE, SIDE, spared, title="behind the mask: never computed")
+    style.box(ax, x, y, SIDE, SIDE, spared, title="wholly behind the mask: can be left out")
     stairs = [(x, y), *((x + wide * visible[row], y + high * (row + step)) for row in range(down) for step in (0, 1)), (x, y + SIDE)]
     style.shape(ax, stairs, done, title=said)
     row = down // 2
