@@ -104,7 +104,7 @@ def achieved_rule(facts: RunFacts) -> Decision:
         return decide("not-counted", what="any kernel")
     order = sorted(known, key=lambda item: -item[1] / item[2])
     near, far = order[0], order[-1]
-    args = {"one_wave": listed([_warps(k, value) for k, value, most in known if _one_wave(facts, k) and value < (1 - GAP) * most]),
+    args = {"one_wave": "; ".join({k.short: _warps(k, value) for k, value, most in known if _one_wave(facts, k) and value < (1 - GAP) * most}.values()),
             "nearest": code(near[0].short), "nearest_values": _of(near), "farthest": code(far[0].short), "farthest_values": _of(far)}
     return decide("below" if near[0].name != far[0].name else "one", **args)
 
