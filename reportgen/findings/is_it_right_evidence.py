@@ -27,7 +27,7 @@ _HEALED = {Healing.CURES: "right", Healing.FAILS: "not right", Healing.NOT_RUN: 
 def evidence(facts: RunFacts) -> Evidence:
     return Evidence(tables=(*_probes(reports(facts), "Public reports of wrong results, tried on this device. Each choice is compared with FP64."),
                             *_probes(traps(facts), "Traps: what torch documents, or what follows from its formula or is left open by it. No wrong result of torch, and not what the writer of the call meant."),
-                            *_cures(facts), *_picks(facts), *_gradients(facts)),
+                            *_cures(facts), *picks_table(facts), *_gradients(facts)),
                     folds=(*(_fold(one) for one in cures(facts) if one.healing is Healing.CURES), *_sources(facts), *_refusals(facts)))
 
 
@@ -141,7 +141,7 @@ def _fold(probe: ProbeFacts) -> Fold:
     return Fold(f"What to write for {call(probe.probe.needs)} ({named(probe)})", cure.words if cure else "", cure.code.strip("\n") if cure else "")
 
 
-def _picks(facts: RunFacts) -> tuple[Table, ...]:
+def picks_table(facts: RunFacts) -> tuple[Table, ...]:
     """A row per kind of call, inference beside training."""
     kinds: dict[tuple[str, bool, int, int], dict[bool, Pick]] = {}
     for pick in facts.watch.picks:

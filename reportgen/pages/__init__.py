@@ -14,7 +14,7 @@ from ..questions.model import Finding
 from ..readings import READINGS
 from ..run import Run
 from ..shapes import record
-from . import claims, compare, device, finding, front, names, navigation, reading, scripts, shape_map, site, tree, variant
+from . import claims, compare, device, finding, front, guides, names, navigation, reading, scripts, shape_map, site, tree, variant
 
 ASSETS = "assets"
 
@@ -57,6 +57,8 @@ def render_facts(all_facts: Sequence[RunFacts], featured: str, findings: Sequenc
         found[f"runs/{facts.slot}/findings.md"] = finding.of_run(all_pages, facts)
         found[reading.run_path(facts)] = reading.of_run(all_pages, facts)
         found[f"runs/{facts.slot}/variants.md"] = variant.of_run(all_pages, facts)
+    for path in guides.TITLES:
+        found[path] = guides.render(all_pages, path)
     found |= scripts.render(all_pages)
     found[tree.NAVIGATION] = navigation.render(all_pages)
     return site.by_path(found)

@@ -9,9 +9,9 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from ..analysis import published
+from ..analysis.pace import HOST_BOUND
 from ..findings.safe_softmax import ROUNDINGS_ALLOWED, about_the_mask
 from ..questions import thresholds
-from ..review.diff.timings import HOST_BOUND
 from ..run.workload import ARTICLE
 from ..saying import markup, tables, units
 from .cells import Badge, error

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from ...analysis import VariantFacts
+from ...analysis.pace import HOST_BOUND
 from ...numbers import quantities, ranks
 from ...numbers.statistics import MINIMUM_EFFECT, changed
 from ...run.noise import Noise
 from .model import TimingChange
-
-HOST_BOUND = 0.8
-"""Where the host needs this share of the wall time, the GPU waits for it, and wall time is host time."""
 
 
 def timings(old: VariantFacts, new: VariantFacts, floors: tuple[Noise | None, ...]) -> tuple[TimingChange, ...]:
