@@ -19,30 +19,30 @@ from ..saying.units import Count, Percent, Ratio, Seconds, extent, listed, verb
 
 CUDNN = "sdpa_cudnn"
 _SHOWN = (
-    Because("profiled", "Under the profiler, which the article read, the CPU times are {profiled} over the recorded forwards of one process{profiled_order}."),
-    Because("first", "The first call, after context, allocator and handles are there, loads kernels and, for cuDNN, builds a plan; over the processes it takes: {first}."),
-    Because("first_alone", "Where each of them ran before all other variants of its process, it takes: {first_alone}."),
-    Because("new_shape", "At a shape not seen before, the first call takes: {new_shape}."),
+    Because("profiled", "Under the profiler (the article's numbers) the CPU times are {profiled}, over the recorded forwards of one process{profiled_order}."),
+    Because("first", "The first call loads kernels and, for cuDNN, builds a plan (context, allocator and handles exist already). Over the processes: {first}."),
+    Because("first_alone", "In processes where it ran before all other variants: {first_alone}."),
+    Because("new_shape", "First call at a new shape: {new_shape}."),
 )
-_HOST = (Because("host_floor", "Host time varies between runs: whole runs of the same code lie up to {host_floor} apart here{ratios}."),
-         Because("no_host_floor", "Host time varies between runs, and this run does not know by how much: its own processes alone decide."))
-_COST_CAVEATS = (*_HOST, Because("first", "A first call depends on the order: the variants share processes, and what several of them need is loaded by the one that comes first."),
-                 Because("opening", "The order does not explain all: in the run's first process, where another variant had run before them, the first call takes {opening}; in the other processes {others}."), OTHER_SHAPE)
-_GRAPH = "Where the CPU is what you wait for, capture the forward in a CUDA graph: one launch of the graph is then all that is left to pay for."
+_HOST = (Because("host_floor", "Whole runs of the same code differ by up to {host_floor} in host time here{ratios}."),
+         Because("no_host_floor", "Host time varies between runs. By how much was not recorded, so only this run's processes decide."))
+_COST_CAVEATS = (*_HOST, Because("first", "First calls depend on the order: the variants share a process, and whichever runs first loads what the others need too."),
+                 Because("opening", "Order does not explain everything: in the run's first process, after another variant, the first call takes {opening}; in the other processes {others}."), OTHER_SHAPE)
+_GRAPH = "If the CPU is the bottleneck, capture the forward in a CUDA graph: it costs one launch."
 _ADVICE = (
-    Advice("Pay the first call before it matters: warm each shape up once per thread at start-up, and keep the number of shapes small.", _GRAPH,
+    Advice("At start-up, call each shape once per thread to warm it up, and keep the number of shapes small.", _GRAPH,
            needs="dear_shapes", more_needs="graphs"),
-    Advice("Pay the first call before it matters: warm up once at start-up.", _GRAPH, needs="dear_start", more_needs="graphs"),
+    Advice("Warm up once at start-up, so that no request pays for the first call.", _GRAPH, needs="dear_start", more_needs="graphs"),
 )
 
 COST_CASES: dict[str, Case] = {
     "costs-most": Case(
         "holds",
-        "cuDNN costs the most CPU time of the three in the steady state: {times} per call.",
+        "cuDNN costs the most CPU time of the three fused backends in the steady state: {times} per call.",
         because=_SHOWN, caveats=_COST_CAVEATS, advice=_ADVICE),
     "another-costs-more": Case(
         "differs",
-        "cuDNN does not cost the most CPU time in the steady state: {dearer} {costs} more ({times} per call).",
+        "cuDNN does not cost the most CPU time in the steady state; {dearer} {costs} more ({times} per call).",
         because=_SHOWN, caveats=_COST_CAVEATS, advice=_ADVICE),
     "tie": Case(
         "within noise",
@@ -110,14 +110,14 @@ def _profiled_order(facts: RunFacts, ranked: tuple[str, ...]) -> str:
             unlike.append(f"{dearer.title} above {cheaper.title}")
     if not unlike and not alike:
         return ", the same order" if agreeing == len(ranked) * (len(ranked) - 1) // 2 else ""
-    return (f"; the other way round than without it: {listed(unlike)}" if unlike else "") + (f"; their ranges overlap, so they do not tell {listed(alike)}" if alike else "")
+    return (f"; reversed there: {listed(unlike)}" if unlike else "") + (f"; overlapping ranges do not tell {listed(alike)}" if alike else "")
 
 
 def host_noise(facts: RunFacts) -> dict[str, object]:
     """The same-code floor of host time where this device has one, and how far the ratios of the three moved where that was taken."""
     floor = facts.floors.get("host_time")
     moved = [facts.floors[key] for pair in combinations(sorted(FUSED), 2) if (key := f"host_time {'/'.join(pair)}") in facts.floors]
-    ratios = f". The ratios of the three inside a run moved by up to {_tenths(max(moved))}, and only differences beyond that of their own pair count" if moved else ""
+    ratios = f". Within a run the ratios of the three vary by up to {_tenths(max(moved))}; a difference counts only beyond its pair's own" if moved else ""
     return {"host_floor": _tenths(floor) if floor else None, "ratios": ratios, "no_host_floor": not floor}
 
 
@@ -129,21 +129,21 @@ FEWER_CASES: dict[str, Case] = {
     "fewer-and-dearer": Case(
         "holds",
         "Fewer ops do not mean less CPU work: {pairs}.",
-        because=(Because("agreeing", "Not every pair says so: {agreeing}."),),
+        because=(Because("agreeing", "Other pairs do not show it: {agreeing}."),),
         caveats=(*_HOST, OTHER_SHAPE),
-        advice=(Advice("Do not count ops to estimate CPU time.",
-                "Time the call itself, without the profiler: a library works inside one op where no op is shown."),)),
+        advice=(Advice("Do not estimate CPU time by counting ops.",
+                "Time the call without the profiler: a library's work inside one op is invisible in the trace."),)),
     "agree": Case(
         "differs",
-        "Here fewer ops go with less CPU time: {agreeing}.",
+        "Here fewer ops do go with less CPU time: {agreeing}.",
         caveats=(*_HOST, OTHER_SHAPE, Because("ties", "Not told apart: {ties}.")),
-        advice=(Advice("Take it as this run's coincidence rather than a rule, and time the call itself, without the profiler."),)),
+        advice=(Advice("Do not make it a rule: time the call itself, without the profiler."),)),
     "tie": Case(
         "within noise",
         "No two fused backends with different numbers of ops differ in CPU time beyond this run's noise: {ties}.",
         caveats=(*_HOST, OTHER_SHAPE),
-        advice=(Advice("Choose by GPU time here: the CPU costs of the fused backends are too close to tell apart.", needs="by_gpu_time"),)),
-    "equal-counts": not_measurable("the fused backends dispatch the same number of ops each here, so none has fewer."),
+        advice=(Advice("Choose by GPU time: the fused backends' CPU costs cannot be told apart here.", needs="by_gpu_time"),)),
+    "equal-counts": not_measurable("all fused backends dispatch the same number of ops here."),
     "unsteady": Case(
         "within noise",
         "Whether fewer ops mean less CPU work cannot be told: the processes disagree by up to {apart} about two fused backends ({ties}).",
@@ -209,7 +209,7 @@ def evidence(facts: RunFacts) -> Evidence:
     beside, on_gpu = published.same_workload(facts), any(variant.gpu_time for variant in shown)
     charts = (
         *time_bars("cpu-bill-host", [(v, v.host_time) for v in shown], "Host time per call in the steady state, unprofiled",
-                   "Host time per call, and the GPU time that it queues (marks). An arrow points to a mark beyond the axis." if on_gpu else "Host time per call.",
+                   "Host time per call, and the GPU time it queues (marks). An arrow points to a mark beyond the axis." if on_gpu else "Host time per call.",
                    reference=[v.gpu_time.median if v.gpu_time else None for v in shown] if on_gpu else None, reference_label="GPU time" if on_gpu else None),
         *time_bars("cpu-bill-profiled", [(v, v.profiled_host_time) for v in fused], "CPU time of one forward under the profiler",
                    "CPU time of one forward under the profiler; in grey the article's." if beside else "CPU time of one forward under the profiler.",
@@ -223,20 +223,20 @@ def _bill_table(shown: list[VariantFacts], beside: bool, on_gpu: bool) -> Table:
     heads = ["Variant", "#CPU ops", "#Host time, unprofiled", "#CPU time, profiled", *(["#The article's (profiled)"] if beside else []), "#GPU time", "#Wall time"]
     rows = tuple((v.title, None if v.op_count is None else Count(v.op_count), interval(v.host_time), interval(v.profiled_host_time),
                   *([_seconds(published.of(v.id, "cpu_time"))] if beside else []), _median(v, "gpu_time"), _median(v, "wall_time")) for v in shown)
-    return Table(columns(*heads), rows, caption="What one call costs the CPU in the steady state" + (", beside the GPU time that it queues." if on_gpu else "."),
-                 notes=("Medians over fresh processes, with the smallest and the largest where they read otherwise; profiled: over the recorded forwards of one process.",))
+    return Table(columns(*heads), rows, caption="What one call costs the CPU in the steady state" + (", and the GPU time it queues." if on_gpu else "."),
+                 notes=("Medians over fresh processes (smallest to largest); profiled: over the recorded forwards of one process.",))
 
 
 def _first_table(shown: list[VariantFacts], on_gpu: bool) -> Table:
     titles = ["Variant", "#First call", "#First call at a new shape", "#Steady state", "#First ÷ steady"]
     rows = [[v.title, _extent(v.first_call), _extent(v.first_call_new_shape), _median(v, "host_time"), _times(v)] for v in shown]
     if any(v.first_call_alone is not None for v in shown):
-        titles.insert(2, "#Where it ran before all other variants")
+        titles.insert(2, "#First call, run before all others")
         for variant, row in zip(shown, rows):
             row.insert(2, _extent(variant.first_call_alone))
     return Table(columns(*titles), tuple(tuple(row) for row in rows), caption="First calls beside the steady state.",
-                 notes=(f"First calls: the smallest to the largest of the processes{', after context, allocator and handles are there' if on_gpu else ''}. "
-                        "The variants share a process, so the one that comes first loads what others need as well.",))
+                 notes=(f"First calls: smallest to largest over the processes{', with context, allocator and handles in place' if on_gpu else ''}. "
+                        "The variants share a process, so whichever runs first also loads what the others need.",))
 
 
 def _extent(time: Estimate | None) -> str | None:
@@ -264,7 +264,7 @@ def _seconds(value: float | None) -> Seconds | None:
 FINDING = Finding(
     slug="cpu-bill",
     title="The CPU's bill",
-    question="A fused backend is one kernel on the GPU. What does it cost the CPU to ask for it?",
+    question="What does a call to a fused backend cost the CPU?",
     questions=(
         claim("cudnn-cpu-cost", "cuDNN costs the most CPU time of the three fused backends.", cost_rule, COST_CASES, needs=(compared("host_time", *reversed(FUSED)),)),
         claim("fewer-ops-not-less-cpu", "Fewer ATen ops do not mean less CPU work.", fewer_rule, FEWER_CASES, needs=(needs.host(),)),

@@ -20,22 +20,22 @@ GENERATED = "cudnn_generated"
 CUDNN_CASES: dict[str, Case] = {
     "one-generated": Case(
         "holds",
-        "SDPA cuDNN is one kernel per forward{beside}, generated for the problem: {kernel}.",
-        because=(Because("engine", "Its name begins with `cudnn_generated`; precompiled kernels have other names."),),
+        "SDPA cuDNN is one kernel per forward{beside}, generated for this problem: {kernel}.",
+        because=(Because("engine", "The name begins with `cudnn_generated`, as precompiled kernels' names do not."),),
         caveats=(OTHER_SHAPE,),
-        advice=(Advice("Keep shapes few: cuDNN builds one plan per shape and thread, so a handful of padded lengths pays for building only "
-                "once each.", needs="dear_shapes", when=(OBEYED,)),)),
+        advice=(Advice("Keep the number of shapes small, for example by padding lengths to a few values: cuDNN builds one plan per shape and "
+                "thread.", needs="dear_shapes", when=(OBEYED,)),)),
     "other-count": Case(
         "differs",
         "SDPA cuDNN launches {count} per forward{beside}, not one: {names}.",
         caveats=(OTHER_SHAPE,),
-        advice=(Advice("Read the list above: a plan may convert layouts around its attention kernel, which contiguous q, k and v can spare it.",
+        advice=(Advice("Read the list: a plan may convert layouts around its attention kernel. Contiguous q, k and v can avoid that.",
                        needs="several", when=(OBEYED,)),)),
     "not-generated": Case(
         "differs",
         "SDPA cuDNN is one kernel per forward{beside}, but its name does not say that it was generated: {kernel} ({family}).",
         caveats=(OTHER_SHAPE,),
-        advice=(Advice("Nothing to change: a precompiled kernel saves the time of generating one.", when=(OBEYED,)),)),
+        advice=(Advice("Nothing to change: a precompiled kernel saves generating one.", when=(OBEYED,)),)),
     "unknown-name": not_measurable(
         "SDPA cuDNN is one kernel per forward{beside}, but its name, {kernel}, does not say where it comes from.", partly=True),
 }
@@ -53,24 +53,24 @@ def cudnn_rule(facts: RunFacts) -> Decision:
 
 
 _TRANSPOSE_CAVEATS = (OTHER_SHAPE,)
-_NO_KERNELS = Because("views", "They are views: CPU ops that write new strides. They copy no tensor and launch no kernel here.")
+_NO_KERNELS = Because("views", "They are views: CPU ops that write new strides and launch no kernel here.")
 
 TRANSPOSE_CASES: dict[str, Case] = {
     "none-and-four": Case(
         "holds",
-        "cuDNN's forward has no `aten::transpose`, flash's has {flash} and efficient's {efficient}.",
+        "cuDNN's forward has no `aten::transpose`; flash's has {flash}, efficient's {efficient}.",
         because=(_NO_KERNELS,), caveats=_TRANSPOSE_CAVEATS,
-        advice=(Advice("Do not rewrite your layout to avoid them: a view costs a little CPU time and no GPU time.", needs="views"),)),
+        advice=(Advice("Do not change your layout to avoid them: a view costs a little CPU time and no GPU time.", needs="views"),)),
     "others-not-four": Case(
         "differs",
-        "cuDNN's forward has no `aten::transpose`, but the other two do not have {published} each: flash's has {flash} and efficient's {efficient}.",
+        "cuDNN's forward has no `aten::transpose`, but the others do not have {published} each: flash's has {flash}, efficient's {efficient}.",
         because=(_NO_KERNELS,), caveats=_TRANSPOSE_CAVEATS,
-        advice=(Advice("Nothing to change: how often a backend views its inputs is a detail of this torch.", needs="views"),)),
+        advice=(Advice("Nothing to change: how often a backend views its inputs is a detail of this PyTorch version.", needs="views"),)),
     "cudnn-transposes": Case(
         "differs",
-        "cuDNN's forward has {cudnn} `aten::transpose`, flash's has {flash} and efficient's {efficient}.",
+        "cuDNN's forward has {cudnn} `aten::transpose`; flash's has {flash}, efficient's {efficient}.",
         because=(_NO_KERNELS,), caveats=_TRANSPOSE_CAVEATS,
-        advice=(Advice("Look at the strides of your q, k and v: the path into cuDNN views them in another order here.", when=(OBEYED,)),)),
+        advice=(Advice("Check the strides of q, k and v: the path into cuDNN transposes them here.", when=(OBEYED,)),)),
 }
 
 
@@ -106,7 +106,7 @@ def _fused(facts: RunFacts) -> list[VariantFacts]:
 
 def _ops_table(facts: RunFacts) -> tuple[Table, ...]:
     rows = tuple((variant.title, Count(variant.op_count or 0), Count(sdpa_transposes(variant) or 0), ", ".join(ops_below(variant))) for variant in _fused(facts))
-    return (Table(columns("Variant", "#CPU ops", "#of them `aten::transpose`", "Under the SDPA op"), rows, caption="CPU ops that one forward dispatches.",
+    return (Table(columns("Variant", "#CPU ops", "#of them `aten::transpose`", "Under the SDPA op"), rows, caption="CPU ops of one forward.",
                   notes=(f"The article: {_published_transposes()}.",)),) if rows else ()
 
 
@@ -118,13 +118,13 @@ def _ops_chart(facts: RunFacts) -> tuple[Chart, ...]:
     shown = _fused(facts)
     said = "; ".join(f"{variant.title} {variant.op_count} ({plural(sdpa_transposes(variant) or 0, 'transpose')})" for variant in shown)
     return number_bars("cudnn-kernel-ops", [(variant, float(variant.op_count or 0)) for variant in shown], "ops",
-                       alt=f"CPU ops per forward: {said}.", caption="CPU ops that one forward dispatches.")
+                       alt=f"CPU ops per forward: {said}.", caption="CPU ops of one forward.")
 
 
 FINDING = Finding(
     slug="cudnn-kernel",
-    title="cuDNN: a kernel made for the problem",
-    question="What does cuDNN put on the GPU for one attention, and what does it spare the CPU?",
+    title="cuDNN: a kernel generated for the problem",
+    question="What does cuDNN run on the GPU for one attention, and which ops does it avoid on the CPU?",
     questions=(
         claim("cudnn-one-kernel", "The cuDNN backend is one generated kernel.", cudnn_rule, CUDNN_CASES, needs=(needs.lane("sdpa_cudnn"),)),
         claim("cudnn-no-transposes", "cuDNN inserts no transposes; flash and efficient insert four each.", transposes_rule, TRANSPOSE_CASES, needs=(needs.ran(*reversed(FUSED)),)),

@@ -17,18 +17,18 @@ from .cudnn_launch_evidence import evidence
 from .launches import LIBRARY_APIS, group_words, library
 from .zero_cause import CAUSE_CASES, cause_rule
 
-_LIBRARIES_ADVICE = (Advice("Do not tell libraries apart by their launch call, nor read a driver call as slow: tell them apart by the kernel's "
-    "name.", needs="shared_by"),)
+_LIBRARIES_ADVICE = (Advice("Identify a library by its kernel's name, not by the launch call, and do not read a driver call as "
+    "slow.", needs="shared_by"),)
 
 API_CASES: dict[str, Case] = {
     "as-published": Case(
         "holds",
-        "cuDNN's kernel is launched by {cudnn} and every other kernel of the six by {others}.",
+        "cuDNN's kernel is launched by {cudnn}, every other kernel of the six by {others}.",
         caveats=(OTHER_SHAPE,)),
     "others-too": Case(
         "differs",
-        "cuDNN's kernel is launched by {cudnn}, but among the kernels of the six it is not alone: {odd}; the rest by `cudaLaunchKernel`.",
-        because=(Because("shared_by", "The launch call belongs to the library and its version: {shared_by} use the same call as cuDNN here."),),
+        "cuDNN's kernel is launched by {cudnn}, but it is not the only exception among the kernels of the six: {odd}; the rest by `cudaLaunchKernel`.",
+        because=(Because("shared_by", "The launch call depends on the library and its version: {shared_by} use cuDNN's call here."),),
         caveats=(OTHER_SHAPE,), advice=_LIBRARIES_ADVICE),
     "cudnn-otherwise": Case(
         "differs",
@@ -65,22 +65,22 @@ ZERO_CASES: dict[str, Case] = {
     "zero": Case(
         "holds",
         "The profiler shows {field} occupancy for cuDNN's kernel.",
-        because=(Because("real", "The same launch works out at {real}{and_achieved}."),),
+        because=(Because("real", "The real occupancy of this launch is {real}{and_achieved}."),),
         caveats=(OTHER_SHAPE,),
         advice=(Advice("Never read a 0 in that column as an idle GPU.",
-                "Work the occupancy out from registers, threads and shared memory, which the trace does hold.", more_needs="real"),)),
+                "Calculate the occupancy from registers, threads and shared memory, which the trace has.", more_needs="real"),)),
     "above-zero": Case(
         "differs",
         "The profiler shows {field} occupancy for cuDNN's kernel, not 0 %.",
-        because=(Because("small", "The kernel uses {small} of shared memory, within the {rules[default_shared]} that the profiler reckons with."),),
+        because=(Because("small", "The kernel uses {small} of shared memory, within the {rules[default_shared]} that the profiler assumes."),),
         caveats=(OTHER_SHAPE,),
-        advice=(Advice("Read the field for this kernel as for any other; check it against the arithmetic once.", needs="sound"),)),
+        advice=(Advice("For this kernel the field can be trusted; check it against the arithmetic once.", needs="sound"),)),
     "unknown-device": Case(
         "differs",
         "The profiler shows no value for cuDNN's kernel, not 0 %: its occupancy calculator does not know this compute capability.",
         caveats=(OTHER_SHAPE,),
-        advice=(Advice("Work the occupancy out from registers, threads and shared memory, or use a newer torch whose profiler knows the "
-                "device.", needs="real"), Advice("Use a newer torch whose profiler knows the device.", needs="no_arithmetic"))),
+        advice=(Advice("Calculate the occupancy from registers, threads and shared memory, or use a newer PyTorch whose profiler knows the "
+                "device.", needs="real"), Advice("Use a newer PyTorch whose profiler knows the device.", needs="no_arithmetic"))),
     "no-field": not_measurable("the trace has no occupancy field for cuDNN's kernel."),
 }
 
@@ -92,7 +92,7 @@ def zero_rule(facts: RunFacts) -> Decision:
     field, shared = kernel.profiler_occupancy, kernel.shared_memory
     args = {"field": Percent(field), "software": software(facts, "torch", "cudnn"), "other_workload": other_workload(facts),
             "real": Percent(kernel.occupancy.theoretical) if kernel.occupancy else None,
-            "and_achieved": f", and {achieved(kernel)} was counted on average while it ran" if achieved(kernel) is not None else "",
+            "and_achieved": f" (theoretical; measured: {achieved(kernel)} on average)" if achieved(kernel) is not None else "",
             "no_arithmetic": kernel.occupancy is None, "sound": kernel.occupancy is not None and not field_disagrees(kernel),
             "small": Bytes(shared) if shared is not None and not opted_in(kernel) else None}
     if field < 0:
@@ -100,10 +100,10 @@ def zero_rule(facts: RunFacts) -> Decision:
     return decide("zero" if field == 0 else "above-zero", **args)
 
 
-_REAL = (Because("limiters", "{limiters} set the limit: {registers} registers × {threads} threads and {shared} of shared memory leave room for {blocks} of {warps}."),
-         Because("counted", "Nsight Compute, which works it out from the launch as well, comes to {counted} too."),
-         Because("achieved", "While it ran, {achieved} of the warp slots were occupied on average, counted by the hardware."))
-_REAL_ADVICE = (Advice("Compare kernels by resident warps and time, not by this percentage: it says how full an SM is, not how well it works."),)
+_REAL = (Because("limiters", "Limited by {limiters}: {registers} registers × {threads} threads and {shared} of shared memory leave room for {blocks} of {warps} per SM."),
+         Because("counted", "Nsight Compute calculates {counted} as well."),
+         Because("achieved", "Measured: {achieved} of the warp slots were occupied on average."))
+_REAL_ADVICE = (Advice("Compare kernels by time, not by occupancy: it says how full an SM is, not how well it works."),)
 
 REAL_CASES: dict[str, Case] = {
     "like-flash": Case(
@@ -116,10 +116,10 @@ REAL_CASES: dict[str, Case] = {
         because=_REAL, advice=_REAL_ADVICE),
     "disagrees": Case(
         "differs",
-        "cuDNN's occupancy is not what its launch works out at: the arithmetic gives {value}, and Nsight Compute's own comes to {reading}.",
+        "The arithmetic gives {value} for cuDNN's kernel, but Nsight Compute calculates {reading}.",
         because=(_REAL[0], _REAL[2]), caveats=(OTHER_SHAPE,),
-        advice=(Advice("Trust the tool before this page's arithmetic, and read the steps below: a limit that the trace does not record must "
-                "be at work."),)),
+        advice=(Advice("Trust Nsight Compute over this page's arithmetic: a limit that the trace does not record must be at "
+                "work."),)),
     "unlike-flash": Case(
         "differs",
         "cuDNN's kernel has an occupancy of {value} ({blocks} of {warps}), unlike flash's {flash}.",
@@ -171,7 +171,7 @@ def answer_rule(facts: RunFacts) -> Decision:
 FINDING = Finding(
     slug="cudnn-launch",
     title="cuDNN: the launch call and the zero",
-    question="Which occupancy does the profiler show for cuDNN's kernel, what is it really, and is the launch call to blame?",
+    question="Why does the profiler show an occupancy of zero for cuDNN's kernel, and what is it really?",
     questions=(
         claim("cudnn-launch-api", "cuDNN launches through `cuLaunchKernelEx`, everything else through `cudaLaunchKernel`.", api_rule, API_CASES, needs=(needs.lane("sdpa_cudnn"),)),
         claim("cudnn-zero-occupancy", "The profiler shows 0 % occupancy for cuDNN's kernel.", zero_rule, ZERO_CASES, needs=(needs.lane("sdpa_cudnn"),)),

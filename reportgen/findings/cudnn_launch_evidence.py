@@ -30,7 +30,7 @@ def _api_table(facts: RunFacts) -> tuple[Table, ...]:
     if not rows:
         return ()
     return (Table(columns("Library", "Launched by", "#Kernels per forward, the six", "#All variants", "#Shared memory", "#Profiler's occupancy"), rows,
-                  caption="Who launches through which host call, added up over the forwards of the six, and of all variants of this run.",
+                  caption="Which library launches through which host call: totals over one forward of each variant.",
                   notes=(f"The article: cuDNN through `{LIBRARY_APIS['cudnn']}`, all others through `{LIBRARY_APIS['others']}`.",)),)
 
 

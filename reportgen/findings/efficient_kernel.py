@@ -13,8 +13,8 @@ from ..run import DEFAULT
 from ..saying.units import plural
 from .pinning import OBEYED
 
-_ADVICE = (Advice("Keep `scaled_dot_product_attention` as the one call, and let it fall back to this backend where flash cannot run; "
-                  "hold q, k and v in a 16-bit type, because the kernel computes in the type that it is given.", needs="faster_than_math", when=(OBEYED,), leads=Leads(DEFAULT)),)
+_ADVICE = (Advice("Call `scaled_dot_product_attention` and let it fall back to this backend where flash cannot run. "
+                  "Keep q, k and v in a 16-bit type: the kernel computes in the type it is given.", needs="faster_than_math", when=(OBEYED,), leads=Leads(DEFAULT)),)
 """Where it is faster than what comes after it in the dispatcher's list."""
 EIGHT = 8
 """The head dimension is to be a multiple of it, or no Tensor Core kernel can read a row."""
@@ -23,8 +23,8 @@ _UNIT = Because("why_unit", "Tensor Cores: {why_unit}.")
 EFFICIENT_CASES: dict[str, Case] = {
     "one-kernel": Case(
         "holds",
-        "SDPA efficient is one kernel per forward{beside}: {kernel}, which computes in {type} on Tensor Cores.",
-        because=(_UNIT, Because("math_count", "SDPA math does the same step by step and launches {math_count} in this run.")),
+        "SDPA efficient is one kernel per forward{beside}: {kernel}, in {type} on Tensor Cores.",
+        because=(_UNIT, Because("math_count", "SDPA math launches {math_count} for the same work.")),
         caveats=(OTHER_SHAPE,),
         advice=_ADVICE,
     ),
@@ -32,7 +32,7 @@ EFFICIENT_CASES: dict[str, Case] = {
         "differs",
         "SDPA efficient launches {count} per forward{beside}, not one: {names}.",
         caveats=(OTHER_SHAPE,),
-        advice=(Advice("Read the list above: whatever stands beside the attention kernel is work that your call asked for, such as a padded "
+        advice=(Advice("Read the list: whatever runs beside the attention kernel is work that your call asked for, such as a padded "
                 "mask or a layout copy.", needs="several", when=(OBEYED,)),),
     ),
     "cuda-cores": Case(
@@ -40,14 +40,14 @@ EFFICIENT_CASES: dict[str, Case] = {
         "SDPA efficient is one kernel per forward{beside}, {kernel}, but not on Tensor Cores.",
         because=(_UNIT,),
         caveats=(OTHER_SHAPE,),
-        advice=(Advice("Check the element type of q, k and v and the alignment of the head dimension: without them CUTLASS has no Tensor Core "
-                "kernel to pick.", needs="odd_shape", when=(OBEYED,)),),
+        advice=(Advice("Check the type of q, k and v and the alignment of the head dimension: CUTLASS needs both for a Tensor Core "
+                "kernel.", needs="odd_shape", when=(OBEYED,)),),
     ),
     "other-type": Case(
         "differs",
-        "SDPA efficient is one kernel per forward{beside}, {kernel}, but its name says {type}, where the inputs are {dtype}.",
+        "SDPA efficient is one kernel per forward{beside}, {kernel}, but its name says {type} and the inputs are {dtype}.",
         caveats=(OTHER_SHAPE,),
-        advice=(Advice("Look for a cast in front of the call (`.float()`, autocast): the kernel computes in the type that reaches it.", when=(OBEYED,)),),
+        advice=(Advice("Look for a cast before the call (`.float()`, autocast): the kernel computes in the type that reaches it.", when=(OBEYED,)),),
     ),
     "name-is-silent": not_measurable(
         "SDPA efficient is one kernel per forward{beside}, but its name, {kernel}, does not say {silent}.", partly=True),
@@ -107,7 +107,7 @@ def _count_chart(facts: RunFacts) -> tuple[Chart, ...]:
 FINDING = Finding(
     slug="efficient-kernel",
     title="Efficient: one kernel, read by its name",
-    question="What does a whole attention look like when it is a single kernel, and what does that kernel's name tell?",
+    question="What does the efficient backend's single kernel do, and what does its name tell?",
     questions=(
         claim("efficient-one-kernel", "The efficient backend is one fused kernel, in bf16 on Tensor Cores.", efficient_rule, EFFICIENT_CASES, needs=(needs.lane("sdpa_efficient"),)),
     ),

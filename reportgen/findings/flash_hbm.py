@@ -25,23 +25,23 @@ FLASH_CASES: dict[str, Case] = {
         "holds",
         "SDPA flash is one kernel per forward{beside}: {kernel}, torch's build of FlashAttention-2.",
         caveats=(OTHER_SHAPE,),
-        advice=(Advice("Call `scaled_dot_product_attention` without an explicit mask (`is_causal=True` instead, where there are as many queries as keys): an `attn_mask` rules this "
-                "kernel out.", needs="no_mask", when=(OBEYED,), leads=Leads(DEFAULT, CAUSAL)),),
+        advice=(Advice("Call `scaled_dot_product_attention` without `attn_mask` (with as many queries as keys use `is_causal=True`): this kernel refuses "
+                "a mask.", needs="no_mask", when=(OBEYED,), leads=Leads(DEFAULT, CAUSAL)),),
     ),
     "other-count": Case(
         "differs",
         "SDPA flash launches {count} per forward{beside}, not one: {names}.",
         caveats=(OTHER_SHAPE,),
-        advice=(Advice("Read the list above: a split along the keys adds a kernel that combines the pieces, and layout copies come from "
-                "inputs that are not contiguous.", needs="several", when=(OBEYED,)),),
+        advice=(Advice("Read the list: a split along the keys adds a kernel that combines the pieces; inputs that are not contiguous add "
+                "copies.", needs="several", when=(OBEYED,)),),
     ),
     "other-implementation": Case(
         "differs",
         "SDPA flash is one kernel per forward{beside}, but its name is that of {family}, not of torch's FlashAttention-2 build: {kernel}.",
         caveats=(OTHER_SHAPE,),
-        advice=(Advice("Read what is said of FlashAttention-2's tiles and registers as said of another kernel: this build of torch has "
+        advice=(Advice("What these pages say of FlashAttention-2's tiles and registers does not apply: this build of torch has "
                 "{family} behind its flash backend.", needs="not_cuda", when=(OBEYED,)),
-                Advice("Check whether your code calls `activate_flash_attention_impl`, which puts another implementation behind the same op.", needs="cuda", when=(OBEYED,))),
+                Advice("Check whether your code calls `activate_flash_attention_impl`, which changes the implementation behind the op.", needs="cuda", when=(OBEYED,))),
     ),
     "unknown-name": not_measurable(
         "SDPA flash is one kernel per forward{beside}, but its name, {kernel}, does not say which implementation it is.", partly=True),
@@ -61,46 +61,46 @@ def flash_rule(facts: RunFacts) -> Decision:
 
 
 _WRITTEN = (
-    Because("least", "The cache ({cache}) could hide a part of what was written, but not the scores: of a written score matrix at least {least} would have been counted."),
-    Because("from_trace", "{from_trace} of that traffic is copies and memsets, which no counter sees: their bytes are from the trace."),
-    Because("inplace_dram", "Naive in place moves {inplace_dram} for the same workload."),
+    Because("least", "The cache ({cache}) could hide some writes but not a score matrix: at least {least} of it would have been counted."),
+    Because("from_trace", "{from_trace} of it is copies and memsets, taken from the trace because counters do not see them."),
+    Because("inplace_dram", "Naive in place moves {inplace_dram}."),
 )
-_LOWER = (Because("operands_cached", "The operands are smaller than {rules[beyond_cache]} the last-level cache, so a part of them may have been found there; and counted writes are lower bounds, because lines may leave the cache after the kernel's end."),
+_LOWER = (Because("operands_cached", "The operands are smaller than {rules[beyond_cache]} the last-level cache, which may have served part of them. Counted writes are lower bounds: lines may leave the cache after the kernel ends."),
           OTHER_SHAPE)
 
 NEVER_CASES: dict[str, Case] = {
     "never-allocated": Case(
         "holds",
-        "Flash holds no score matrix in memory: one forward needs at most {peak} beyond its inputs, and the score matrix alone would be {scores}.",
-        caveats=(OTHER_SHAPE, Because("uncounted", "DRAM traffic was not counted in this run ({uncounted}), so this rests on allocated memory alone.")),
-        advice=(Advice("Count on memory that grows with the sequence length, not with its square: that is what makes long sequences fit."),)),
+        "Flash keeps no score matrix in memory: a forward needs at most {peak} beyond its inputs; the score matrix alone would be {scores}.",
+        caveats=(OTHER_SHAPE, Because("uncounted", "DRAM traffic was not counted ({uncounted}), so only allocated memory decides.")),
+        advice=(Advice("Memory grows linearly with sequence length, not quadratically: that makes long sequences fit."),)),
     "never-written": Case(
         "holds",
-        "Flash writes no score matrix to memory: one forward needs at most {peak} beyond its inputs, and the counters see {read} read and {written} written through DRAM, "
-        "{extra} more than its operands ({operands}); the score matrix alone would be {scores}.",
+        "Flash never writes the score matrix ({scores}): a forward needs at most {peak} beyond its inputs and moves {read} from and {written} to DRAM, "
+        "{extra} more than its operands ({operands}).",
         because=_WRITTEN, caveats=_LOWER,
-        advice=(Advice("Count on memory and traffic that grow with the sequence length, not with its square: that is what makes long "
-                "sequences fit."),)),
+        advice=(Advice("Memory and traffic grow linearly with sequence length, not quadratically: that makes long sequences "
+                "fit."),)),
     "within-operands": Case(
         "holds",
-        "Flash writes no score matrix to memory: one forward needs at most {peak} beyond its inputs, and the counters see {read} read and {written} written through DRAM, "
-        "no more than its operands ({operands}); the score matrix alone would be {scores}.",
+        "Flash never writes the score matrix ({scores}): a forward needs at most {peak} beyond its inputs and moves {read} from and {written} to DRAM, "
+        "no more than its operands ({operands}).",
         because=_WRITTEN, caveats=_LOWER,
-        advice=(Advice("Count on memory and traffic that grow with the sequence length, not with its square: that is what makes long "
-                "sequences fit."),)),
+        advice=(Advice("Memory and traffic grow linearly with sequence length, not quadratically: that makes long sequences "
+                "fit."),)),
     "allocates-scores": Case(
         "differs",
-        "Flash holds as much as the scores in memory: one forward needs {peak} beyond its inputs, and the score matrix is {scores}.",
+        "Flash keeps as much as the score matrix in memory: a forward needs {peak} beyond its inputs; the score matrix is {scores}.",
         caveats=(OTHER_SHAPE,),
-        advice=(Advice("Look in the trace for a copy or a fallback beside the fused kernel: the kernel itself asks for no score matrix.",
+        advice=(Advice("Look in the trace for a copy or a fallback beside the fused kernel: the kernel itself needs no score matrix.",
                        when=(Relies("flash-one-kernel", ("other-count",)),)),)),
     "extra-traffic": Case(
         "differs",
-        "Flash allocates no score matrix ({peak} beyond its inputs), but {extra} go through DRAM beyond its operands ({operands}), more than {rules[spill]} of the score "
-        "bytes ({scores}).",
+        "Flash allocates no score matrix ({peak} beyond its inputs), but moves {extra} through DRAM beyond its operands ({operands}), more than {rules[spill]} of the score "
+        "matrix ({scores}).",
         because=_WRITTEN[1:], caveats=(OTHER_SHAPE,),
-        advice=(Advice("Look at registers that spill and at keys and values that are read once per block of queries: both cost traffic "
-                "without any score matrix.", when=(OBEYED,)),)),
+        advice=(Advice("Check for register spills, and for keys and values re-read by each block of queries: both cost traffic "
+                "without a score matrix.", when=(OBEYED,)),)),
     "no-peak-memory": not_measurable("this run did not record the peak memory of SDPA flash (memory is measured on a GPU only)."),
 }
 
@@ -152,7 +152,7 @@ def answer_rule(facts: RunFacts) -> Decision:
 FINDING = Finding(
     slug="flash-hbm",
     title="Flash: the scores stay on the chip",
-    question="What does attention spend its time on when the score matrix travels to memory and back, and what changes when it never leaves the chip?",
+    question="What changes when the score matrix never leaves the chip?",
     questions=(
         claim("flash-one-kernel", "The flash backend is one fused kernel: FlashAttention-2.", flash_rule, FLASH_CASES, needs=(needs.lane("sdpa_flash"),)),
         hbm_dominates.CLAIM,

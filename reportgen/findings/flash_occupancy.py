@@ -17,31 +17,31 @@ from ..questions.thresholds import rules
 from ..saying.units import Percent, Seconds
 
 _BECAUSE = (
-    Because("limiters", "{limiters} set the limit: {registers} registers × {threads} threads and {shared} of shared memory leave room for {blocks} of {warps}."),
-    Because("achieved", "While it ran, {achieved} of the warp slots were occupied on average: that is counted by the hardware, and the theoretical value is its upper bound."),
-    Because("at_most", "{registers} registers are the most that a thread can have, so the compiler may keep more values in memory instead; nothing in this run counts that."),
-    Because("faster_than", "It is no sign of a slow kernel: flash takes {flash_time} of GPU time, and {faster_than} with a kernel at {other_occupancy} takes {other_time}."),
+    Because("limiters", "Limited by {limiters}: {registers} registers × {threads} threads and {shared} of shared memory leave room for {blocks} of {warps} per SM."),
+    Because("achieved", "Measured: {achieved} of the warp slots were occupied on average; the theoretical value is the upper bound."),
+    Because("at_most", "{registers} registers are the maximum per thread, so the compiler may have spilled values to memory; this run does not count that."),
+    Because("faster_than", "Low occupancy does not make it slow: flash takes {flash_time} of GPU time, {faster_than} at {other_occupancy} takes {other_time}."),
 )
-_CAVEATS = (Because("other_limiter", "Registers are not what limits it here, as the article says of its GPU: {other_limiter} is."),)
-_ADVICE = (Advice("Do not tune a kernel towards occupancy.",
-                  "Ask first what limits its time; fewer, fatter blocks that keep their tiles in registers can be the point of the design.", needs="faster_than"),)
+_CAVEATS = (Because("other_limiter", "Here {other_limiter} limits it, not registers as on the article's GPU."),)
+_ADVICE = (Advice("Do not tune a kernel for occupancy.",
+                  "Find out first what limits its time: a few large blocks that keep their tiles in registers can be the design.", needs="faster_than"),)
 """Where this run has a slower kernel of higher occupancy."""
 
 OCCUPANCY_CASES: dict[str, Case] = {
     "follows": Case(
         "holds",
-        "Flash's occupancy follows from its launch: {blocks} of {warps} are {value} of the {slots} that an SM has room for, and {source} shows {reading}{and_achieved}.",
+        "Flash's occupancy is {value}: {blocks} of {warps} fit on an SM that holds {slots}. {source} shows {reading}{and_achieved}.",
         because=_BECAUSE, caveats=_CAVEATS, advice=_ADVICE),
     "other-value": Case(
         "differs",
-        "Flash's occupancy is {value} here, not about {claimed}: {blocks} of {warps} on an SM that has room for {slots}.",
-        because=(*_BECAUSE, Because("source", "A second reckoning agrees: {source} shows {reading}.")), caveats=_CAVEATS, advice=_ADVICE),
+        "Flash's occupancy is {value} here, not about {claimed}: {blocks} of {warps} fit on an SM that holds {slots}.",
+        because=(*_BECAUSE, Because("source", "{source} shows {reading}.")), caveats=_CAVEATS, advice=_ADVICE),
     "disagrees": Case(
         "differs",
-        "Flash's occupancy does not follow from its launch: the arithmetic gives {value}, and {source} shows {reading}.",
+        "{source} shows {reading} for flash's kernel, but the arithmetic gives {value}.",
         because=(_BECAUSE[0],), caveats=_CAVEATS,
-        advice=(Advice("Trust the tool before this page's arithmetic, and read the steps below: a limit that the trace does not record must "
-                "be at work."),)),
+        advice=(Advice("Trust the tool over this page's arithmetic: a limit that the trace does not record must be at "
+                "work."),)),
     "unchecked": not_measurable(
         "the arithmetic gives {value} for flash, and this run has nothing to check it against ({unchecked}).", partly=True),
 }
@@ -54,7 +54,7 @@ def flash_occupancy_rule(facts: RunFacts) -> Decision:
     second = check(kernel, facts)
     args = {**residency_args(kernel), **_neighbour(facts, kernel), "software": software(facts, "torch"), "claimed": Percent(claimed),
             "source": second and SOURCES[second.source], "reading": second and Percent(second.reading), "achieved": achieved(kernel), "at_most": kernel.registers == SmLimits.registers_per_thread,
-            "and_achieved": f"; counted on average while it ran: {achieved(kernel)}" if achieved(kernel) is not None else ""}
+            "and_achieved": f"; measured: {achieved(kernel)} on average" if achieved(kernel) is not None else ""}
     if second and not second.agrees:
         return decide("disagrees", **args)
     if other_workload(facts):

@@ -11,25 +11,25 @@ from ..questions.shared import OTHER_SHAPE, other_workload, software
 from ..saying.tables import Code, Table, columns
 from ..saying.units import Count, Seconds, listed, plural
 
-_ADVICE = (Advice("Write down what you expect before you open a trace of your own: how many activities, in which order, which one takes "
+_ADVICE = (Advice("Before you open a trace, write down what you expect: how many activities, in which order, which one takes "
     "longest.",
-    "Then look only at the lines that differ."),)
+    "Then look only at what differs."),)
 
 NOT_RAN = Because("not_ran", "Not in the comparison: {not_ran}.")
 
 CASES: dict[str, Case] = {
-    "none-ran": not_measurable("none of the variants ran, so there is no trace to hold against a prediction."),
+    "none-ran": not_measurable("no variant ran, so there is no trace to compare."),
     "no-predictions": not_measurable("this run's variants carry no predictions."),
     "broken": Case(
         "holds",
-        "The trace breaks the prediction in {broken}: {names}.",
-        because=(Because("unpredicted", "Nobody predicted: {unpredicted}."), Because("absent", "Predicted and not seen: {absent}."), Because("kept", "As predicted: {kept}.")),
+        "The trace contradicts the prediction in {broken}: {names}.",
+        because=(Because("unpredicted", "Not predicted: {unpredicted}."), Because("absent", "Predicted but not seen: {absent}."), Because("kept", "As predicted: {kept}.")),
         caveats=(OTHER_SHAPE, NOT_RAN),
         advice=_ADVICE,
     ),
     "as-predicted": Case(
         "differs",
-        "No trace breaks its prediction: {all} exactly the activities that one would expect.",
+        "Every trace matches its prediction: {all} exactly the expected activities.",
         caveats=(OTHER_SHAPE, NOT_RAN),
         advice=_ADVICE,
     ),
@@ -88,7 +88,7 @@ def _lines(variant: VariantFacts) -> Table:
     rows = tuple(_row(predicted, observed) for predicted, observed in predictions.align(variant.prediction, variant.activities))
     differing = len(predictions.broken(variant.prediction, variant.activities))
     said = f"{plural(differing, 'line')} not as predicted" if differing else "all as predicted"
-    return Table(columns("Predicted", "What it is", "Seen", "Name", "#GPU time (µs)", "Result"), rows, caption=f"{variant.title}: prediction and trace line by line; {said}.")
+    return Table(columns("Predicted", "What it is", "Seen", "Name", "#GPU time (µs)", "Result"), rows, caption=f"{variant.title}: prediction and trace, line by line ({said}).")
 
 
 def _row(predicted: tuple[str, str] | None, observed: ActivityFacts | None) -> tuple[object, ...]:
@@ -108,7 +108,7 @@ def _chart(shown: list[VariantFacts]) -> tuple[Chart, ...]:
     said = "; ".join(f"{variant.title} {extra} unpredicted" for variant, extra in zip(shown, series[1][1]))
     return (Chart("predict-then-look", "stacked", {"labels": [variant.title for variant in shown], "series": series, "keys": [f"part:{name}" for name, _ in series],
                                                         "totals": [_ran(variant) for variant in shown], "unit": "lines"},
-                  alt=f"GPU activities per forward against the prediction: {said}.", caption="Lines of the comparison: as predicted, seen without being predicted, predicted without being seen."),)
+                  alt=f"GPU activities per forward against the prediction: {said}.", caption="Lines of the comparison: as predicted, not predicted, predicted but not seen."),)
 
 
 def _ran(variant: VariantFacts) -> str:
@@ -119,7 +119,7 @@ def _ran(variant: VariantFacts) -> str:
 FINDING = Finding(
     slug="predict-then-look",
     title="Predict, then look",
-    question="You could have read any of these pages' surprises in a trace. How do you find yours?",
+    question="How do you find surprises like these in your own trace?",
     questions=(
         claim("predict-then-look", "Every insight came from a prediction that the trace broke.", rule, CASES),
     ),

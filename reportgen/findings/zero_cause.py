@@ -12,33 +12,33 @@ from ..questions.shared import software
 from ..saying.markup import code
 from ..saying.units import Bytes, Percent, listed
 
-_ADVICE = (Advice("When the profiler shows 0 %, look at the kernel's shared memory first: above {rules[default_shared_exact]} B the field means nothing, "
+_ADVICE = (Advice("When the profiler shows 0 %, check the kernel's shared memory: above {rules[default_shared_exact]} B the field means nothing, "
     "whatever launched the kernel.",
-    "Work the occupancy out instead.", needs="rule"),)
+    "Calculate the occupancy instead.", needs="rule"),)
 """Where a kernel above the limit was seen to read 0, and none speaks against the rule."""
-_PAIR = Because("pair", "A controlled pair says so too: {pair}.")
-_OWN = Because("own", "cuDNN's own kernel uses {own} of shared memory, above the {rules[default_shared]} per block that the profiler reckons with.")
-_EXCEPTION = Because("exception", "One kernel does not fit the {rules[default_shared]} rule either: {exception}.")
+_PAIR = Because("pair", "A controlled pair confirms it: {pair}.")
+_OWN = Because("own", "The profiler assumes at most {rules[default_shared]} of shared memory per block. cuDNN's kernel uses {own}, so the profiler concludes that no block fits, and shows 0.")
+_EXCEPTION = Because("exception", "One kernel contradicts the {rules[default_shared]} rule too: {exception}.")
 
 CAUSE_CASES: dict[str, Case] = {
     "both-halves": Case(
         "differs",
-        "The driver call is not the cause of the 0 %: {large} reads 0 % too, and {small} reads {small_field}.",
+        "The driver call is not the cause of the 0 %: {large} also shows 0 %, and {small} shows {small_field}.",
         because=(_OWN, _PAIR), caveats=(_EXCEPTION,), advice=_ADVICE),
     "runtime-half": Case(
         "differs",
-        "A driver call is not needed for a 0 %: {large} reads 0 % too. Whether a driver call alone would give 0 % was not seen in this run.",
+        "0 % does not need a driver call: {large} also shows 0 %. Whether a driver call alone gives 0 % was not seen in this run.",
         because=(_OWN,), caveats=(_EXCEPTION,), advice=_ADVICE),
     "driver-half": Case(
         "differs",
-        "A driver call does not make the field 0 %: {small} reads {small_field}. A kernel above {rules[default_shared]} that the runtime launched was not seen in this run.",
+        "A driver call alone does not give 0 %: {small} shows {small_field}. This run has no kernel above {rules[default_shared]} that the runtime launched.",
         because=(_OWN, _PAIR), caveats=(_EXCEPTION,)),
     "driver-call": Case(
         "holds",
-        "The driver call fits as the cause of the 0 %: {against} reads 0 % although its shared memory is within {rules[default_shared]} and its grid fills the GPU.",
-        advice=(Advice("Do not read the occupancy field of kernels that the driver's API launched; work their occupancy out instead."),)),
+        "The driver call fits as the cause of the 0 %: {against} shows 0 % although its shared memory is within {rules[default_shared]} and its grid fills the GPU.",
+        advice=(Advice("Ignore the occupancy field of kernels launched through the driver's API; calculate their occupancy instead."),)),
     "not-seen": not_measurable(
-        "no kernel of this run tells the two causes apart. The driver call and the {rules[default_shared]} rule both fit the 0 % of cuDNN's kernel ({own} of shared memory, {api})."),
+        "no kernel of this run separates the two causes: the driver call and the {rules[default_shared]} rule both explain the 0 % of cuDNN's kernel ({own} of shared memory, {api})."),
     "no-zero": not_measurable("the profiler shows {field} for cuDNN's kernel here, so there is no 0 % to explain."),
 }
 

@@ -15,12 +15,12 @@ from ..saying.units import Bytes, Count, Percent, listed, plural, significant
 
 OVER = f"More than {Bytes(DEFAULT_SHARED_MEMORY)} of shared memory"
 CONTRADICTED = "⚠ Nsight Compute contradicts the arithmetic"
-CONTRADICTED_NOTE = (f"⚠ Nsight Compute, which works the theoretical occupancy out from the launch as well, comes to another value, by more than {AGREEMENT:g} points: trust it, and look for a limit "
+CONTRADICTED_NOTE = (f"⚠ Nsight Compute calculates a theoretical occupancy more than {AGREEMENT:g} points away: trust it, and look for a limit "
                      "that the trace does not record.")
 
 SOURCES = {
-    Source.COUNTERS: "Nsight Compute, which works it out from the launch as well,",
-    Source.PROFILER: "the profiler's field, a whole number,",
+    Source.COUNTERS: "Nsight Compute",
+    Source.PROFILER: "The profiler's field",
 }
 """Where a second reading comes from, as the subject of a sentence."""
 
@@ -36,13 +36,13 @@ def explain(found: Difference) -> str:
     if found.cause.small_grid:
         share = f"{significant(launch.blocks / (sms or 1))} per SM, fewer than the {Count(found.resident_blocks)} that fit"
         ending = "which rounds to 0" if found.cause is Cause.SMALL_GRID else f"so it shows {Percent(found.reported)}"
-        return f"The grid is small: {plural(launch.blocks, 'block')} over {Count(sms)} SMs is {share}. The profiler counts only those, {ending}."
+        return f"The grid is small: {plural(launch.blocks, 'block')} over {Count(sms)} SMs is {share}. The profiler counts these, {ending}."
     return {
         Cause.UNKNOWN_ARCHITECTURE: f"The profiler's occupancy calculator does not know compute capability {found.compute_capability}; it writes {Count(found.reported)} instead.",
-        Cause.OVER_DEFAULT: f"The profiler reckons with the default limit of {Count(DEFAULT_SHARED_MEMORY)} B of shared memory per block. "
-                            f"This kernel opted in to more ({Count(launch.shared_memory)} B), so no block seems to fit and it shows 0.",
-        Cause.PARTIAL_WARP: f"The profiler counts threads and the hardware whole warps: {Count(launch.threads)} threads do not fill their last warp.",
-        Cause.UNEXPLAINED: f"The profiler shows {Percent(found.reported)}; its known formula does not give that for this launch.",
+        Cause.OVER_DEFAULT: f"The profiler assumes the default limit of {Count(DEFAULT_SHARED_MEMORY)} B of shared memory per block. "
+                            f"This kernel uses {Count(launch.shared_memory)} B, so the profiler concludes that no block fits and shows 0.",
+        Cause.PARTIAL_WARP: f"The profiler counts threads, the hardware whole warps: {Count(launch.threads)} threads do not fill their last warp.",
+        Cause.UNEXPLAINED: f"The profiler shows {Percent(found.reported)}, which its known formula does not give for this launch.",
     }[found.cause]
 
 
@@ -69,7 +69,7 @@ def residency_args(kernel: ActivityFacts) -> dict[str, object]:
     per_block = resident.resident_warps // resident.resident_blocks if resident.resident_blocks else 0
     return {
         "value": Percent(resident.theoretical), "blocks": plural(resident.resident_blocks, "block"), "warps": plural(per_block, "warp"),
-        "slots": plural(resident.max_warps, "warp"), "limiters": listed([name.capitalize() if not index else name for index, name in enumerate(resident.limiters)]),
+        "slots": plural(resident.max_warps, "warp"), "limiters": listed(resident.limiters),
         "registers": Count(kernel.registers or 0), "threads": Count(threads) if threads else None, "shared": Bytes(kernel.shared_memory or 0),
         "other_limiter": None if "registers" in resident.limiters else listed(resident.limiters),
     }
@@ -110,15 +110,15 @@ def kernels_table(facts: RunFacts, first: Sequence[str] = ()) -> tuple[Table, ..
     if not any(kernel.occupancy or kernel.profiler_occupancy is not None or kernel.counters for kernel in found):
         return ()
     order = [*first, *(key for key in HEADS if key not in first)]
-    note = (f"{OVER}: the profiler reckons with the default limit of {Count(DEFAULT_SHARED_MEMORY)} B per block, so no block of a kernel that opted in to more seems to fit, "
-            "and it shows 0.")
+    note = (f"{OVER}: the profiler assumes the default limit of {Count(DEFAULT_SHARED_MEMORY)} B per block, concludes that no block fits, "
+            "and shows 0.")
     cells = [_kernel_row(titles, kernel) for kernel, titles in groups.values()]
     rows = tuple(tuple(row[key] for key in order) for row in cells)
     notes = (*((note,) if any(false_zero(kernel) and not occupancy_disagrees(kernel) for kernel in found) else ()),
              *((CONTRADICTED_NOTE,) if any(occupancy_disagrees(kernel) for kernel in found) else ()), *_published(facts))
     counted = any(kernel.counters for kernel in found)
-    caption = "Occupancy of every kernel: theoretical, worked out from the launch " + (
-        "three times (here, by the profiler, by Nsight Compute), and achieved, which hardware counted." if counted else "twice, here and by the profiler.")
+    caption = "Occupancy of every kernel: theoretical, calculated " + (
+        "here, by the profiler and by Nsight Compute, and achieved, which is measured." if counted else "here and by the profiler.")
     return (Table(columns(*(HEADS[key] for key in order)), rows, caption=caption, notes=notes),)
 
 

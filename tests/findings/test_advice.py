@@ -125,8 +125,8 @@ def test_an_explicit_mask_rules_flash_out_only_where_it_was_seen_to():
     assert advised(facts(), "math-mask-rebuilt") == [bound + " (flash on a GPU refuses an explicit mask)."]
     takes = rows(facts(), sdpa_flash="zeros")
     assert advised(takes, "math-mask-rebuilt") == [bound + "."]
-    assert given(facts(), "Call `scaled_dot_product_attention` without an explicit mask") == ["flash-one-kernel"]
-    assert given(takes, "Call `scaled_dot_product_attention` without an explicit mask") == []
+    assert given(facts(), "Call `scaled_dot_product_attention` without `attn_mask`") == ["flash-one-kernel"]
+    assert given(takes, "Call `scaled_dot_product_attention` without `attn_mask`") == []
 
 
 def test_the_setting_of_tf32_is_to_be_recorded_only_where_it_decided():
@@ -181,7 +181,7 @@ def test_backends_disagree_on_a_hidden_row_only_where_their_rows_differ():
 
 
 def test_efficient_is_a_fallback_only_where_it_is_faster_than_math():
-    fall_back = "Keep `scaled_dot_product_attention` as the one call"
+    fall_back = "Call `scaled_dot_product_attention` and let it fall back"
     assert given(facts(), fall_back) == ["efficient-one-kernel"]
     assert given(timed(facts(), "gpu_time", sdpa_efficient=2600), fall_back) == []
 
@@ -209,7 +209,7 @@ def test_a_fused_backend_removes_the_passes_only_where_one_is_faster():
 
 
 def test_a_precompiled_kernel_is_praised_only_where_the_pin_was_obeyed():
-    praise = "Nothing to change: a precompiled kernel saves the time of generating one."
+    praise = "Nothing to change: a precompiled kernel saves generating one."
     precompiled = renamed(facts(), "sdpa_cudnn", facts().variants["sdpa_flash"].activities[-1].name)
     assert advised(precompiled, "cudnn-one-kernel") == [praise]
     assert outcomes(ignored(facts()))["cudnn-one-kernel"].case == "not-generated"
@@ -232,26 +232,26 @@ def test_where_two_lead_either_is_to_be_pinned_and_neither_is_the_winner():
 
 
 def test_shapes_are_to_be_kept_few_only_where_a_new_one_is_dear():
-    few = "Keep shapes few"
+    few = "Keep the number of shapes small"
     assert given(facts(), few) == ["cudnn-one-kernel"]
     assert given(timed(facts(), "first_call_new_shape", sdpa_cudnn=150), few) == []
 
 
 def test_views_cost_no_gpu_time_only_where_none_was_seen():
-    views = "Do not rewrite your layout to avoid them"
+    views = "Do not change your layout to avoid them"
     assert given(facts(), views) == ["cudnn-no-transposes"]
     copied = replace(activity(), op_path=("aten::scaled_dot_product_attention", "aten::transpose"))
     assert given(variant(facts(), "sdpa_flash", activities=(*facts().variants["sdpa_flash"].activities, copied)), views) == []
 
 
 def test_occupancy_is_no_aim_only_where_a_fuller_kernel_is_slower():
-    assert given(facts(), "Do not tune a kernel towards occupancy.") == ["flash-occupancy"]
-    assert given(timed(facts(), "gpu_time", sdpa_efficient=93), "Do not tune a kernel towards occupancy.") == []
+    assert given(facts(), "Do not tune a kernel for occupancy.") == ["flash-occupancy"]
+    assert given(timed(facts(), "gpu_time", sdpa_efficient=93), "Do not tune a kernel for occupancy.") == []
 
 
 def test_libraries_are_not_told_apart_by_their_call_only_where_two_share_it():
     """On the H200 cuBLAS uses cuDNN's call too; on the A100 of the article nobody does."""
-    apart = "Do not tell libraries apart by their launch call"
+    apart = "Identify a library by its kernel's name"
     assert given(facts(), apart) == ["cudnn-launch-api"]
     assert outcomes(facts("a100"))["cudnn-launch-api"].case == "as-published"
     assert given(facts("a100"), apart) == []

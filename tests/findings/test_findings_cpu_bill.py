@@ -29,11 +29,11 @@ def all_of_fifteen_ops():
 CASES_REACHED = {
     ("cudnn-cpu-cost", "costs-most"): (
         lambda: facts(),
-        "cuDNN costs the most CPU time of the three in the steady state: SDPA cuDNN 47.0 µs, SDPA flash 43.0 µs and SDPA "
-        "efficient 40.0 µs per call."),
+        "cuDNN costs the most CPU time of the three fused backends in the steady state: SDPA cuDNN 47.0 µs, SDPA flash 43.0 µs "
+        "and SDPA efficient 40.0 µs per call."),
     ("cudnn-cpu-cost", "another-costs-more"): (
         lambda: timed(facts(), "host_time", sdpa_efficient=40, sdpa_flash=50, sdpa_cudnn=45),
-        "cuDNN does not cost the most CPU time in the steady state: SDPA flash costs more (SDPA flash 50.0 µs, SDPA cuDNN 45.0 "
+        "cuDNN does not cost the most CPU time in the steady state; SDPA flash costs more (SDPA flash 50.0 µs, SDPA cuDNN 45.0 "
         "µs and SDPA efficient 40.0 µs per call)."),
     ("cudnn-cpu-cost", "tie"): (
         lambda: timed(facts(), "host_time", sdpa_efficient=40, sdpa_flash=46.5, sdpa_cudnn=47),
@@ -49,9 +49,9 @@ CASES_REACHED = {
         "takes 47.0 µs with 7 ops, SDPA flash 43.0 µs with 17."),
     ("fewer-ops-not-less-cpu", "agree"): (
         lambda: timed(facts(), "host_time", sdpa_efficient=40, sdpa_flash=43, sdpa_cudnn=30),
-        "Here fewer ops go with less CPU time: SDPA efficient takes 40.0 µs with 15 ops, SDPA flash 43.0 µs with 17; SDPA cuDNN "
-        "takes 30.0 µs with 7 ops, SDPA efficient 40.0 µs with 15; SDPA cuDNN takes 30.0 µs with 7 ops, SDPA flash 43.0 µs with "
-        "17."),
+        "Here fewer ops do go with less CPU time: SDPA efficient takes 40.0 µs with 15 ops, SDPA flash 43.0 µs with 17; SDPA "
+        "cuDNN takes 30.0 µs with 7 ops, SDPA efficient 40.0 µs with 15; SDPA cuDNN takes 30.0 µs with 7 ops, SDPA flash 43.0 µs "
+        "with 17."),
     ("fewer-ops-not-less-cpu", "tie"): (
         lambda: timed(facts(), "host_time", sdpa_efficient=40, sdpa_flash=40.2, sdpa_cudnn=40.4),
         "No two fused backends with different numbers of ops differ in CPU time beyond this run's noise: SDPA efficient takes "
@@ -59,7 +59,7 @@ CASES_REACHED = {
         "SDPA cuDNN takes 40.4 µs with 7 ops, SDPA flash 40.2 µs with 17."),
     ("fewer-ops-not-less-cpu", "equal-counts"): (
         lambda: all_of_fifteen_ops(),
-        "Not measurable: the fused backends dispatch the same number of ops each here, so none has fewer."),
+        "Not measurable: all fused backends dispatch the same number of ops here."),
     ("fewer-ops-not-less-cpu", "unsteady"): (
         lambda: variant(timed(facts(), "host_time", sdpa_flash=40.1), "sdpa_cudnn", host_time=bimodal(30, 1500)),
         "Whether fewer ops mean less CPU work cannot be told: the processes disagree by up to 51.4× about two fused backends "
@@ -94,11 +94,12 @@ def test_the_profiled_times_and_the_first_calls_stand_beside_the_verdict():
     """The article read the profiled times; the verdict does not."""
     said = evaluate(CLAIMS["cudnn-cpu-cost"], facts()).because
     assert said == (
-        "Under the profiler, which the article read, the CPU times are SDPA cuDNN 78.8 to 87.2 µs, SDPA flash 76.9 to 85.0 µs and SDPA efficient 67.4 to 74.5 µs over the "
-        "recorded forwards of one process; their ranges overlap, so they do not tell SDPA cuDNN from SDPA flash.",
-        "The first call, after context, allocator and handles are there, loads kernels and, for cuDNN, builds a plan; over the processes it takes: SDPA cuDNN 90.2 to 99.8 ms, "
-        "SDPA flash 3.32 to 3.67 ms and SDPA efficient 1.71 to 1.89 ms.",
-        "At a shape not seen before, the first call takes: SDPA cuDNN 57.0 to 63.0 ms, SDPA flash 123 to 135 µs and SDPA efficient 114 to 126 µs.")
+        "Under the profiler (the article's numbers) the CPU times are SDPA cuDNN 78.8 to 87.2 µs, SDPA flash 76.9 to 85.0 µs and "
+        "SDPA efficient 67.4 to 74.5 µs, over the recorded forwards of one process; overlapping ranges do not tell "
+        "SDPA cuDNN from SDPA flash.",
+        "The first call loads kernels and, for cuDNN, builds a plan (context, allocator and handles exist already). Over the "
+        "processes: SDPA cuDNN 90.2 to 99.8 ms, SDPA flash 3.32 to 3.67 ms and SDPA efficient 1.71 to 1.89 ms.",
+        "First call at a new shape: SDPA cuDNN 57.0 to 63.0 ms, SDPA flash 123 to 135 µs and SDPA efficient 114 to 126 µs.")
 
 
 def profiled(run):
@@ -109,10 +110,10 @@ def test_only_ranges_that_do_not_overlap_are_an_order_under_the_profiler():
     """A few forwards of one process are no seven processes; whatever their order is, it decides nothing."""
     turned = timed(facts(), "profiled_host_time", sdpa_flash=100)
     assert evaluate(CLAIMS["cudnn-cpu-cost"], turned).verdict == "holds"
-    assert profiled(turned) == "; the other way round than without it: SDPA flash above SDPA cuDNN."
+    assert profiled(turned) == "; reversed there: SDPA flash above SDPA cuDNN."
     assert profiled(facts("a100")) == ", the same order."
     assert profiled(timed(facts(), "profiled_host_time", sdpa_flash=100, sdpa_cudnn=72)) == (
-        "; the other way round than without it: SDPA flash above SDPA cuDNN; their ranges overlap, so they do not tell SDPA cuDNN from SDPA efficient.")
+        "; reversed there: SDPA flash above SDPA cuDNN; overlapping ranges do not tell SDPA cuDNN from SDPA efficient.")
 
 
 def test_where_host_times_tie_the_profilers_order_is_neither_the_same_nor_another():
@@ -125,17 +126,17 @@ def test_a_first_call_alone_is_told_apart_from_one_after_others():
         run = variant(run, name, first_call_alone=Estimate((seconds,)))
     assert not any("before all other" in sentence for sentence in evaluate(CLAIMS["cudnn-cpu-cost"], run).because)
     said = evaluate(CLAIMS["cudnn-cpu-cost"], variant(run, "sdpa_efficient", first_call_alone=Estimate((0.0013, 0.0015))))
-    assert said.because[2] == "Where each of them ran before all other variants of its process, it takes: SDPA cuDNN 72.1 ms, SDPA flash 3.10 ms and SDPA efficient 1.30 to 1.50 ms."
-    assert "A first call depends on the order: the variants share processes, and what several of them need is loaded by the one that comes first." in said.caveats
+    assert said.because[2] == "In processes where it ran before all other variants: SDPA cuDNN 72.1 ms, SDPA flash 3.10 ms and SDPA efficient 1.30 to 1.50 ms."
+    assert "First calls depend on the order: the variants share a process, and whichever runs first loads what the others need too." in said.caveats
     first = FINDING.evidence(run).tables[1]
-    assert [column.title for column in first.columns][2] == "Where it ran before all other variants"
+    assert [column.title for column in first.columns][2] == "First call, run before all others"
     assert [str(cell) for cell in next(row for row in first.rows if row[0] == "SDPA flash")] == ["SDPA flash", "3.32 to 3.67 ms", "3.10 ms", "123 to 135 µs", "43.0 µs", "78.5× to 84.2×"]
 
 
 def test_a_first_call_that_stands_apart_in_the_runs_first_process_is_told_and_is_not_laid_to_the_order():
     """625 ms in the first process, where another variant had run before, 60 to 90 ms in the six others; cuDNN itself began the sixth."""
     calls = (0.625, 0.090, 0.060, 0.070, 0.065, 0.066, 0.072)
-    said = "The order does not explain all: in the run's first process, where another variant had run before them, the first call takes {}; in the other processes {}."
+    said = "Order does not explain everything: in the run's first process, after another variant, the first call takes {}; in the other processes {}."
     run = variant(facts(), "sdpa_cudnn", first_call=Estimate(calls), first_call_alone=Estimate((0.066,)))
     assert said.format("625 ms for SDPA cuDNN", "60.0 to 90.0 ms for SDPA cuDNN") in evaluate(CLAIMS["cudnn-cpu-cost"], run).caveats
     for alike in (variant(run, "sdpa_cudnn", first_call_alone=Estimate((0.625, 0.066))),  # it began that process itself
@@ -147,8 +148,8 @@ def test_a_first_call_that_stands_apart_in_the_runs_first_process_is_told_and_is
 @pytest.mark.parametrize("claim", CLAIMS)
 def test_host_time_varies_between_runs_and_the_page_says_by_how_much(claim):
     assert evaluate(CLAIMS[claim], facts(floors={"host_time": 0.34, "host_time sdpa_cudnn/sdpa_efficient": 0.03, "host_time sdpa_cudnn/sdpa_flash": 0.05, "host_time sdpa_efficient/sdpa_flash": 0.04})).caveats[0] == (
-        "Host time varies between runs: whole runs of the same code lie up to 34 % apart here. The ratios of the three inside a run moved by up to 5 %, and only differences beyond that of their own pair count.")
-    assert evaluate(CLAIMS[claim], facts()).caveats[0] == "Host time varies between runs, and this run does not know by how much: its own processes alone decide."
+        "Whole runs of the same code differ by up to 34 % in host time here. Within a run the ratios of the three vary by up to 5 %; a difference counts only beyond its pair's own.")
+    assert evaluate(CLAIMS[claim], facts()).caveats[0] == "Host time varies between runs. By how much was not recorded, so only this run's processes decide."
 
 
 @pytest.mark.parametrize("claim", CLAIMS)
@@ -168,8 +169,8 @@ def test_a_slow_processor_that_slows_all_alike_hides_no_order():
 
 def test_a_graph_leaves_one_launch():
     assert evaluate(CLAIMS["cudnn-cpu-cost"], facts()).advice == (
-        "Pay the first call before it matters: warm each shape up once per thread at start-up, and keep the number of shapes small. "
-        "Where the CPU is what you wait for, capture the forward in a CUDA graph: one launch of the graph is then all that is left to pay for.")
+        "At start-up, call each shape once per thread to warm it up, and keep the number of shapes small. If the CPU is the "
+        "bottleneck, capture the forward in a CUDA graph: it costs one launch.")
 
 
 def test_causes_go_when_their_times_were_not_recorded():
@@ -188,7 +189,7 @@ def test_the_runs_own_floor_can_turn_a_difference_into_noise_but_not_the_gpus_cl
     held_back = evaluate(CLAIMS["cudnn-cpu-cost"], facts(floor=0.12))
     assert held_back.verdict == "holds"
     assert not any("12 %" in caveat for caveat in held_back.caveats)
-    assert evaluate(CLAIMS["cudnn-cpu-cost"], facts(floors={"host_time": 0.01})).caveats[0] == "Host time varies between runs: whole runs of the same code lie up to 1 % apart here."
+    assert evaluate(CLAIMS["cudnn-cpu-cost"], facts(floors={"host_time": 0.01})).caveats[0] == "Whole runs of the same code differ by up to 1 % in host time here."
 
 
 def test_a_pair_that_shows_it_is_enough_though_a_third_did_not_run():
@@ -201,7 +202,7 @@ def test_a_pair_that_shows_it_is_enough_though_a_third_did_not_run():
 
 def test_two_that_cost_more_cost():
     said = evaluate(CLAIMS["cudnn-cpu-cost"], timed(facts(), "host_time", sdpa_efficient=60, sdpa_flash=50, sdpa_cudnn=45)).headline
-    assert ": SDPA flash and SDPA efficient cost more (SDPA efficient 60.0 µs, SDPA flash 50.0 µs and SDPA cuDNN 45.0 µs per call)." in said
+    assert "; SDPA flash and SDPA efficient cost more (SDPA efficient 60.0 µs, SDPA flash 50.0 µs and SDPA cuDNN 45.0 µs per call)." in said
 
 
 def test_three_processes_tell_no_two_costs_apart():
@@ -218,9 +219,9 @@ def advice(claim, run):
 
 def test_warming_up_is_advised_where_a_first_call_is_dear():
     """Ten times the steady state or more in every process: 47 µs against 60 ms at a new shape, or against 95 ms at start-up."""
-    shapes = "Pay the first call before it matters: warm each shape up once per thread at start-up, and keep the number of shapes small."
-    start = "Pay the first call before it matters: warm up once at start-up."
-    graph = " Where the CPU is what you wait for, capture the forward in a CUDA graph: one launch of the graph is then all that is left to pay for."
+    shapes = "At start-up, call each shape once per thread to warm it up, and keep the number of shapes small."
+    start = "Warm up once at start-up, so that no request pays for the first call."
+    graph = " If the CPU is the bottleneck, capture the forward in a CUDA graph: it costs one launch."
     assert advice("cudnn-cpu-cost", facts()) == shapes + graph
     known = timed(facts(), "first_call_new_shape", sdpa_efficient=120, sdpa_flash=129, sdpa_cudnn=150)
     assert advice("cudnn-cpu-cost", known) == start + graph
@@ -230,7 +231,7 @@ def test_warming_up_is_advised_where_a_first_call_is_dear():
 
 def test_gpu_time_is_to_be_chosen_by_only_where_it_decides_and_the_cpu_does_not():
     level = timed(facts(), "host_time", sdpa_efficient=40, sdpa_flash=40.2, sdpa_cudnn=40.4)
-    assert advice("fewer-ops-not-less-cpu", level) == "Choose by GPU time here: the CPU costs of the fused backends are too close to tell apart."
+    assert advice("fewer-ops-not-less-cpu", level) == "Choose by GPU time: the fused backends' CPU costs cannot be told apart here."
     assert advice("fewer-ops-not-less-cpu", timed(level, "gpu_time", sdpa_cudnn=93)) == ""
     # efficient and flash have 15 ops each, so the two are no pair; their costs differ all the same
     dearer = variant(timed(facts(), "host_time", sdpa_efficient=40, sdpa_flash=43, sdpa_cudnn=41.2), "sdpa_flash", op_count=15)

@@ -23,7 +23,7 @@ def transposed(run, name, count):
 CASES_REACHED = {
     ("cudnn-one-kernel", "one-generated"): (
         lambda: facts(),
-        "SDPA cuDNN is one kernel per forward beside 1 memset (4 B), generated for the problem: `cudnn sdpa flash_fprop "
+        "SDPA cuDNN is one kernel per forward beside 1 memset (4 B), generated for this problem: `cudnn sdpa flash_fprop "
         "64x128x64`."),
     ("cudnn-one-kernel", "other-count"): (
         lambda: with_extra_kernel(facts(), "sdpa_cudnn", name="convert_layout"),
@@ -39,13 +39,13 @@ CASES_REACHED = {
         "does not say where it comes from."),
     ("cudnn-no-transposes", "none-and-four"): (
         lambda: facts(),
-        "cuDNN's forward has no `aten::transpose`, flash's has 4 and efficient's 4."),
+        "cuDNN's forward has no `aten::transpose`; flash's has 4, efficient's 4."),
     ("cudnn-no-transposes", "others-not-four"): (
         lambda: transposed(facts(), "sdpa_flash", 3),
-        "cuDNN's forward has no `aten::transpose`, but the other two do not have 4 each: flash's has 3 and efficient's 4."),
+        "cuDNN's forward has no `aten::transpose`, but the others do not have 4 each: flash's has 3, efficient's 4."),
     ("cudnn-no-transposes", "cudnn-transposes"): (
         lambda: transposed(facts(), "sdpa_cudnn", 2),
-        "cuDNN's forward has 2 `aten::transpose`, flash's has 4 and efficient's 4."),
+        "cuDNN's forward has 2 `aten::transpose`; flash's has 4, efficient's 4."),
 }
 
 # claim → device → (verdict, case)
@@ -81,7 +81,7 @@ def test_only_transposes_under_the_sdpa_op_count():
 def test_transposes_are_called_views_only_where_the_trace_shows_that_none_launched():
     """Without a GPU lane nobody saw that they launch nothing; the count of ops stands."""
     assert evaluate(CLAIMS["cudnn-no-transposes"], facts()).because == (
-        "They are views: CPU ops that write new strides. They copy no tensor and launch no kernel here.",)
+        "They are views: CPU ops that write new strides and launch no kernel here.",)
     outcome = evaluate(CLAIMS["cudnn-no-transposes"], no_lane(facts()))
     assert (outcome.verdict, outcome.because) == ("holds", ())
 

@@ -41,11 +41,12 @@ def compiled(run, **changes):
 CASES_REACHED = {
     ("cudnn-launch-api", "as-published"): (
         lambda: all_by_runtime(facts()),
-        "cuDNN's kernel is launched by `cuLaunchKernelEx` and every other kernel of the six by `cudaLaunchKernel`."),
+        "cuDNN's kernel is launched by `cuLaunchKernelEx`, every other kernel of the six by `cudaLaunchKernel`."),
     ("cudnn-launch-api", "others-too"): (
         lambda: facts(),
-        "cuDNN's kernel is launched by `cuLaunchKernelEx`, but among the kernels of the six it is not alone: 4 kernels of cuBLAS "
-        "nvjet by `cuLaunchKernelEx` and 2 kernels of cuBLAS xmma GEMM by `cudaLaunchKernelExC`; the rest by `cudaLaunchKernel`."),
+        "cuDNN's kernel is launched by `cuLaunchKernelEx`, but it is not the only exception among the kernels of the six: 4 "
+        "kernels of cuBLAS nvjet by `cuLaunchKernelEx` and 2 kernels of cuBLAS xmma GEMM by `cudaLaunchKernelExC`; the rest by "
+        "`cudaLaunchKernel`."),
     ("cudnn-launch-api", "cudnn-otherwise"): (
         lambda: kernels(all_by_runtime(facts()), "sdpa_cudnn", launch_api="cudaLaunchKernelExC"),
         "cuDNN's kernel is launched by `cudaLaunchKernelExC`, not by `cuLaunchKernelEx`; every other kernel of the six by "
@@ -69,24 +70,24 @@ CASES_REACHED = {
     ("cudnn-zero-cause", "both-halves"): (
         lambda: facts("a100"),
         "The driver call is not the cause of the 0 %: `s16816gemm 128x128 (16-bit in, FP32)` (80 KiB of shared memory, launched "
-        "by `cudaLaunchKernel`) reads 0 % too, and `probe_16k` (16 KiB of shared memory, launched by `cuLaunchKernel`) reads 38 "
+        "by `cudaLaunchKernel`) also shows 0 %, and `probe_16k` (16 KiB of shared memory, launched by `cuLaunchKernel`) shows 38 "
         "%."),
     ("cudnn-zero-cause", "runtime-half"): (
         lambda: no_probe(resident(facts(), "sdpa_flash", 128, 255, 65536, 0)),
-        "A driver call is not needed for a 0 %: `flash_fwd D=64 128x128` (64 KiB of shared memory, launched by "
-        "`cudaLaunchKernel`) reads 0 % too. Whether a driver call alone would give 0 % was not seen in this run."),
+        "0 % does not need a driver call: `flash_fwd D=64 128x128` (64 KiB of shared memory, launched by `cudaLaunchKernel`) "
+        "also shows 0 %. Whether a driver call alone gives 0 % was not seen in this run."),
     ("cudnn-zero-cause", "driver-half"): (
         lambda: no_probe(compiled(facts())),
-        "A driver call does not make the field 0 %: `triton_per_fused_softmax_0` (0 B of shared memory, launched by "
-        "`cuLaunchKernel`) reads 50 %. A kernel above 48 KiB that the runtime launched was not seen in this run."),
+        "A driver call alone does not give 0 %: `triton_per_fused_softmax_0` (0 B of shared memory, launched by "
+        "`cuLaunchKernel`) shows 50 %. This run has no kernel above 48 KiB that the runtime launched."),
     ("cudnn-zero-cause", "driver-call"): (
         lambda: no_probe(compiled(facts(), profiler_occupancy=0.0)),
         "The driver call fits as the cause of the 0 %: `triton_per_fused_softmax_0` (0 B of shared memory, launched by "
-        "`cuLaunchKernel`) reads 0 % although its shared memory is within 48 KiB and its grid fills the GPU."),
+        "`cuLaunchKernel`) shows 0 % although its shared memory is within 48 KiB and its grid fills the GPU."),
     ("cudnn-zero-cause", "not-seen"): (
         lambda: no_probe(facts()),
-        "Not measurable: no kernel of this run tells the two causes apart. The driver call and the 48 KiB rule both fit the 0 % of cuDNN's "
-        "kernel (131 KiB of shared memory, `cuLaunchKernelEx`)."),
+        "Not measurable: no kernel of this run separates the two causes: the driver call and the 48 KiB rule both explain the 0 "
+        "% of cuDNN's kernel (131 KiB of shared memory, `cuLaunchKernelEx`)."),
     ("cudnn-zero-cause", "no-zero"): (
         lambda: kernels(facts(), "sdpa_cudnn", profiler_occupancy=19.0),
         "Not measurable: the profiler shows 19 % for cuDNN's kernel here, so there is no 0 % to explain."),
@@ -98,8 +99,7 @@ CASES_REACHED = {
         "cuDNN's kernel has an occupancy of 18.75 % (1 block of 12 warps), not about 12.5 %; flash's has 12.5 %."),
     ("cudnn-real-occupancy", "disagrees"): (
         lambda: counted(facts(), "sdpa_cudnn", theoretical_pct=12.5, achieved_pct=11.0),
-        "cuDNN's occupancy is not what its launch works out at: the arithmetic gives 18.75 %, and Nsight Compute's own comes to "
-        "12.5 %."),
+        "The arithmetic gives 18.75 % for cuDNN's kernel, but Nsight Compute calculates 12.5 %."),
     ("cudnn-real-occupancy", "unlike-flash"): (
         lambda: resident(facts("a100"), "sdpa_flash", 128, 128, 49152, 19),
         "cuDNN's kernel has an occupancy of 12.5 % (1 block of 8 warps), unlike flash's 18.75 %."),
@@ -166,8 +166,9 @@ def test_four_probes_alone_show_both_halves():
     four = (probe("cuLaunchKernel", 16, 100.0), probe("cudaLaunchKernel", 16, 100.0), probe("cuLaunchKernel", 52, 0.0), probe("cudaLaunchKernel", 52, 0.0))
     outcome = cause(probes(facts(), occupancy_probe=OccupancyProbe(four)))
     assert (outcome.verdict, outcome.case) == ("differs", "both-halves")
-    assert outcome.because[1] == ("A controlled pair says so too: two probe kernels that differ in shared memory alone (16 KiB and 52 KiB) read 100 % and 0 % when "
-                                  "`cuLaunchKernel` launches them and 100 % and 0 % when `cudaLaunchKernel` launches them.")
+    assert outcome.because[1] == ("A controlled pair confirms it: two probe kernels that differ in shared memory alone (16 KiB "
+                                  "and 52 KiB) read 100 % and 0 % when `cuLaunchKernel` launches them and 100 % and 0 % when "
+                                  "`cudaLaunchKernel` launches them.")
 
 
 def test_probes_that_read_alike_are_no_pair():
@@ -180,7 +181,7 @@ def test_a_kernel_against_the_48_kib_rule_is_said():
     """Whoever reads 38 % above 48 KiB breaks the rule that the page explains; that must not be hidden."""
     outcome = cause(probes(facts(), occupancy_probe=OccupancyProbe((probe("cuLaunchKernel", 16, 100.0), probe("cuLaunchKernel", 52, 38.0)))))
     assert outcome.case == "driver-half"
-    assert outcome.caveats == ("One kernel does not fit the 48 KiB rule either: `probe_52_kib` (52 KiB of shared memory, launched by `cuLaunchKernel`) reads 38 %.",)
+    assert outcome.caveats == ("One kernel contradicts the 48 KiB rule too: `probe_52_kib` (52 KiB of shared memory, launched by `cuLaunchKernel`) reads 38 %.",)
 
 
 def test_everything_else_is_seen_only_when_all_six_ran_but_one_exception_is_enough():
@@ -238,14 +239,14 @@ def test_the_api_table_counts_the_six_apart_from_all_variants():
 
 def test_the_launch_works_out_beside_the_zero_and_the_counter_says_what_ran():
     zero = evaluate(CLAIMS["cudnn-zero-occupancy"], facts()).because
-    assert zero == ("The same launch works out at 18.75 %.",)
+    assert zero == ("The real occupancy of this launch is 18.75 %.",)
     run = counted(facts(), "sdpa_cudnn", theoretical_pct=18.75, achieved_pct=14.1)
-    assert evaluate(CLAIMS["cudnn-zero-occupancy"], run).because == ("The same launch works out at 18.75 %, and 14.1 % was counted on average while it ran.",)
+    assert evaluate(CLAIMS["cudnn-zero-occupancy"], run).because == ("The real occupancy of this launch is 18.75 % (theoretical; measured: 14.1 % on average).",)
 
 
 def test_a_counter_that_agrees_confirms_the_arithmetic():
     said = evaluate(CLAIMS["cudnn-real-occupancy"], counted(facts(), "sdpa_cudnn", theoretical_pct=18.75, achieved_pct=14.1))
     assert said.case == "other-value"
-    assert said.because[1:] == ("Nsight Compute, which works it out from the launch as well, comes to 18.75 % too.",
-                                "While it ran, 14.1 % of the warp slots were occupied on average, counted by the hardware.")
+    assert said.because[1:] == ("Nsight Compute calculates 18.75 % as well.",
+                                "Measured: 14.1 % of the warp slots were occupied on average.")
     assert len(evaluate(CLAIMS["cudnn-real-occupancy"], facts()).because) == 1

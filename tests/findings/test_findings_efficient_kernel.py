@@ -13,7 +13,7 @@ CLAIMS = {claim.id: claim for claim in FINDING.claims}
 CASES_REACHED = {
     ("efficient-one-kernel", "one-kernel"): (
         lambda: facts(),
-        "SDPA efficient is one kernel per forward: `fmha_cutlassF bf16 64x64 sm80`, which computes in bfloat16 on Tensor Cores."),
+        "SDPA efficient is one kernel per forward: `fmha_cutlassF bf16 64x64 sm80`, in bfloat16 on Tensor Cores."),
     ("efficient-one-kernel", "other-count"): (
         lambda: with_extra_kernel(facts(), "sdpa_efficient", name="mask_pad"),
         "SDPA efficient launches 2 kernels per forward, not one: `fmha_cutlassF bf16 64x64 sm80` and `mask_pad`."),
@@ -22,8 +22,8 @@ CASES_REACHED = {
         "SDPA efficient is one kernel per forward, `fmha_cutlassF bf16 64x64 sm80`, but not on Tensor Cores."),
     ("efficient-one-kernel", "other-type"): (
         lambda: renamed(facts(), "sdpa_efficient", "fmha_cutlassF_f16_aligned_64x64_rf_sm80"),
-        "SDPA efficient is one kernel per forward, `fmha_cutlassF f16 64x64 sm80`, but its name says float16, where the inputs "
-        "are bfloat16."),
+        "SDPA efficient is one kernel per forward, `fmha_cutlassF f16 64x64 sm80`, but its name says float16 and the inputs are "
+        "bfloat16."),
     ("efficient-one-kernel", "name-is-silent"): (
         lambda: facts("mi300x"),
         "Not measurable in full: SDPA efficient is one kernel per forward, but its name, `attn_fwd`, does not say in which type "

@@ -49,25 +49,24 @@ CASES_REACHED = {
         "implementation it is."),
     ("flash-never-writes-scores", "never-allocated"): (
         lambda: facts(),
-        "Flash holds no score matrix in memory: one forward needs at most 16.5 MiB beyond its inputs, and the score matrix alone "
-        "would be 256 MiB."),
+        "Flash keeps no score matrix in memory: a forward needs at most 16.5 MiB beyond its inputs; the score matrix alone would "
+        "be 256 MiB."),
     ("flash-never-writes-scores", "never-written"): (
         lambda: counted(facts(), "sdpa_flash", dram_read_bytes=50 * MIB, dram_write_bytes=20 * MIB),
-        "Flash writes no score matrix to memory: one forward needs at most 16.5 MiB beyond its inputs, and the counters see 50 "
-        "MiB read and 20 MiB written through DRAM, 6 MiB more than its operands (64 MiB); the score matrix alone would be 256 "
-        "MiB."),
+        "Flash never writes the score matrix (256 MiB): a forward needs at most 16.5 MiB beyond its inputs and moves 50 MiB from "
+        "and 20 MiB to DRAM, 6 MiB more than its operands (64 MiB)."),
     ("flash-never-writes-scores", "within-operands"): (
         lambda: counted(facts(), "sdpa_flash", dram_read_bytes=42 * MIB, dram_write_bytes=11 * MIB),
-        "Flash writes no score matrix to memory: one forward needs at most 16.5 MiB beyond its inputs, and the counters see 42 "
-        "MiB read and 11 MiB written through DRAM, no more than its operands (64 MiB); the score matrix alone would be 256 MiB."),
+        "Flash never writes the score matrix (256 MiB): a forward needs at most 16.5 MiB beyond its inputs and moves 42 MiB from "
+        "and 11 MiB to DRAM, no more than its operands (64 MiB)."),
     ("flash-never-writes-scores", "allocates-scores"): (
         lambda: variant(facts(), "sdpa_flash", peak_memory_bytes=256 * MIB),
-        "Flash holds as much as the scores in memory: one forward needs 256 MiB beyond its inputs, and the score matrix is 256 "
+        "Flash keeps as much as the score matrix in memory: a forward needs 256 MiB beyond its inputs; the score matrix is 256 "
         "MiB."),
     ("flash-never-writes-scores", "extra-traffic"): (
         lambda: counted(facts(), "sdpa_flash", dram_read_bytes=64 * MIB, dram_write_bytes=26 * MIB),
-        "Flash allocates no score matrix (16.5 MiB beyond its inputs), but 26 MiB go through DRAM beyond its operands (64 MiB), "
-        "more than 10 % of the score bytes (256 MiB)."),
+        "Flash allocates no score matrix (16.5 MiB beyond its inputs), but moves 26 MiB through DRAM beyond its operands (64 "
+        "MiB), more than 10 % of the score matrix (256 MiB)."),
     ("flash-never-writes-scores", "no-peak-memory"): (
         lambda: smaller_cache(facts("cpu"), 1024),
         "Not measurable: this run did not record the peak memory of SDPA flash (memory is measured on a GPU only)."),
@@ -178,9 +177,9 @@ def test_a_count_within_a_tenth_confirms_the_model_and_one_beyond_replaces_it():
 
 
 def test_a_cache_cannot_hide_a_whole_score_matrix():
-    """256 MiB of scores, 60 MiB of cache: at least 196 MiB would have been counted."""
+    """256 MiB of scores, 60 MiB of cache: at least 196 MiB of it would have been counted."""
     said = evaluate(CLAIMS["flash-never-writes-scores"], counted(facts(), "sdpa_flash", dram_read_bytes=42 * MIB, dram_write_bytes=11 * MIB))
-    assert "at least 196 MiB would have been counted" in said.because[0]
+    assert "at least 196 MiB of it would have been counted" in said.because[0]
     assert said.caveats[0].startswith("The operands are smaller than four times the last-level cache")
     small = counted(smaller_cache(facts(), 16 * MIB), "sdpa_flash", dram_read_bytes=50 * MIB, dram_write_bytes=15 * MIB)
     assert evaluate(CLAIMS["flash-never-writes-scores"], small).caveats == ()

@@ -13,15 +13,14 @@ CLAIMS = {claim.id: claim for claim in FINDING.claims}
 CASES_REACHED = {
     ("flash-occupancy", "follows"): (
         lambda: facts(),
-        "Flash's occupancy follows from its launch: 2 blocks of 4 warps are 12.5 % of the 64 warps that an SM has room for, and "
-        "the profiler's field, a whole number, shows 13 %."),
+        "Flash's occupancy is 12.5 %: 2 blocks of 4 warps fit on an SM that holds 64 warps. the profiler's field, a whole "
+        "number, shows 13 %."),
     ("flash-occupancy", "other-value"): (
         lambda: facts("rtx4090"),
-        "Flash's occupancy is 16.67 % here, not about 12.5 %: 2 blocks of 4 warps on an SM that has room for 48 warps."),
+        "Flash's occupancy is 16.67 % here, not about 12.5 %: 2 blocks of 4 warps fit on an SM that holds 48 warps."),
     ("flash-occupancy", "disagrees"): (
         lambda: counted(facts(), "sdpa_flash", theoretical_pct=6.25),
-        "Flash's occupancy does not follow from its launch: the arithmetic gives 12.5 %, and Nsight Compute, which works it out "
-        "from the launch as well, shows 6.25 %."),
+        "Nsight Compute shows 6.25 % for flash's kernel, but the arithmetic gives 12.5 %."),
     ("flash-occupancy", "unchecked"): (
         lambda: kernels(facts(), "sdpa_flash", profiler_occupancy=None),
         "Not measurable in full: the arithmetic gives 12.5 % for flash, and this run has nothing to check it against (no counters: "
@@ -44,7 +43,7 @@ ON_DEVICES = {
 
 def test_counters_come_before_the_profilers_field():
     outcome = evaluate(CLAIMS["flash-occupancy"], counted(facts(), "sdpa_flash", theoretical_pct=12.5))
-    assert outcome.headline.endswith("and Nsight Compute, which works it out from the launch as well, shows 12.5 %.")
+    assert outcome.headline.endswith(". Nsight Compute shows 12.5 %.")
 
 
 def test_a_false_zero_checks_nothing():
@@ -78,17 +77,17 @@ def test_another_workload_still_shows_a_contradiction():
 
 def test_the_limiter_is_named_and_an_other_one_is_a_caveat():
     """One register less changes nothing; 100 KiB of shared memory make that the limit instead."""
-    assert evaluate(CLAIMS["flash-occupancy"], facts()).because[0].startswith("Registers set the limit: 255 registers × 128 threads")
+    assert evaluate(CLAIMS["flash-occupancy"], facts()).because[0].startswith("Limited by registers: 255 registers × 128 threads")
     run = counted(resident(facts(), "sdpa_flash", 128, 64, 102400, 0), "sdpa_flash", theoretical_pct=12.5)
     outcome = evaluate(CLAIMS["flash-occupancy"], run)
     assert outcome.case == "follows"
-    assert outcome.caveats == ("Registers are not what limits it here, as the article says of its GPU: shared memory is.",)
+    assert outcome.caveats == ("Here shared memory limits it, not registers as on the article's GPU.",)
 
 
 def test_the_slower_neighbour_is_named_only_where_there_is_one():
-    assert any("SDPA efficient with a kernel at 25 % takes 178 µs" in sentence for sentence in evaluate(CLAIMS["flash-occupancy"], facts()).because)
+    assert any("SDPA efficient at 25 % takes 178 µs" in sentence for sentence in evaluate(CLAIMS["flash-occupancy"], facts()).because)
     run = unavailable(unavailable(facts(), "sdpa_efficient"), "sdpa_cudnn")
-    assert not any(sentence.startswith("It is no sign") or "with a kernel at" in sentence for sentence in evaluate(CLAIMS["flash-occupancy"], run).because)
+    assert not any(sentence.startswith("Low occupancy") for sentence in evaluate(CLAIMS["flash-occupancy"], run).because)
 
 
 def test_every_step_of_the_arithmetic_is_a_row():
@@ -104,7 +103,7 @@ def test_a_kernel_that_two_variants_share_is_one_row_and_its_false_zero_is_expla
     shared = [row for row in table.rows if row[1].name == "nvjet bf16 256x128 TNT"]
     assert [row[0] for row in shared] == ["Naive; Naive in place"]
     assert (str(shared[0][6]), str(shared[0][7]), shared[0][11]) == ("18.75 %", "0 %", "More than 48 KiB of shared memory")
-    assert table.notes[0].startswith("More than 48 KiB of shared memory: the profiler reckons with the default limit of 49,152 B per block")
+    assert table.notes[0].startswith("More than 48 KiB of shared memory: the profiler assumes the default limit of 49,152 B per block")
     assert table.notes[1] == "The article, on one A100-SXM4-80GB: SDPA flash 255 registers × 128 threads, about 12.5 %; its profiler shows 13 %."
 
 
@@ -125,18 +124,18 @@ def test_achieved_occupancy_is_a_cause_and_a_column_where_it_was_counted():
 def test_a_counter_that_contradicts_the_arithmetic_is_marked_in_the_table():
     table = FINDING.evidence(counted(facts(), "sdpa_flash", theoretical_pct=6.25)).tables[1]
     assert [row[0] for row in table.rows if row[11] == "⚠ Nsight Compute contradicts the arithmetic"] == ["SDPA flash"]
-    assert any(note.startswith("⚠ Nsight Compute, which works the theoretical occupancy out from the launch as well, comes to another value") for note in table.notes)
+    assert any(note.startswith("⚠ Nsight Compute calculates a theoretical occupancy more than") for note in table.notes)
 
 
 def test_there_is_no_table_of_occupancies_where_nobody_has_one():
     assert not any(table.caption.startswith("Occupancy of every kernel") for table in FINDING.evidence(facts("mi300x")).tables)
-    assert any(table.caption.endswith("twice, here and by the profiler.") for table in FINDING.evidence(facts("a100")).tables)
+    assert any(table.caption.endswith("calculated here and by the profiler.") for table in FINDING.evidence(facts("a100")).tables)
 
 
 def test_a_kernel_at_the_most_registers_is_said_to_be_there():
     """255 is the most that a thread can have; 254 is one less."""
     def said(registers):
         run = counted(resident(facts(), "sdpa_flash", 128, registers, 48 * 1024, None), "sdpa_flash", theoretical_pct=12.5)
-        return any("are the most that a thread can have" in sentence for sentence in evaluate(CLAIMS["flash-occupancy"], run).because)
+        return any("are the maximum per thread" in sentence for sentence in evaluate(CLAIMS["flash-occupancy"], run).because)
 
     assert (said(255), said(254)) == (True, False)

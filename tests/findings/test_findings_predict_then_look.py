@@ -29,16 +29,16 @@ def untraced(run, name):
 CASES_REACHED = {
     ("predict-then-look", "none-ran"): (
         lambda: each(lambda run, name: unavailable(run, name)),
-        "Not measurable: none of the variants ran, so there is no trace to hold against a prediction."),
+        "Not measurable: no variant ran, so there is no trace to compare."),
     ("predict-then-look", "no-predictions"): (
         lambda: each(lambda run, name: variant(run, name, prediction=())),
         "Not measurable: this run's variants carry no predictions."),
     ("predict-then-look", "broken"): (
         facts,
-        "The trace breaks the prediction in 4 of 6 variants: Naive, Naive in place, SDPA math and SDPA cuDNN."),
+        "The trace contradicts the prediction in 4 of 6 variants: Naive, Naive in place, SDPA math and SDPA cuDNN."),
     ("predict-then-look", "as-predicted"): (
         lambda: each(foreseen),
-        "No trace breaks its prediction: all 6 variants queue exactly the activities that one would expect."),
+        "Every trace matches its prediction: all 6 variants queue exactly the expected activities."),
 }
 
 # claim → device → (verdict, case)
@@ -58,8 +58,8 @@ ON_DEVICES = {
 def test_every_line_that_one_side_lacks_is_told():
     said = outcome("predict-then-look", facts("a100"))
     assert said.because == (
-        "Nobody predicted: Naive: 1 × copy; SDPA math: 5 × cast, 2 × scale, 4 × fill, 1 × tril, 2 × where, 1 × add, 1 × isneginf, 1 × all.",
-        "Predicted and not seen: SDPA math: 1 × scale, 1 × mask.",
+        "Not predicted: Naive: 1 × copy; SDPA math: 5 × cast, 2 × scale, 4 × fill, 1 × tril, 2 × where, 1 × add, 1 × isneginf, 1 × all.",
+        "Predicted but not seen: SDPA math: 1 × scale, 1 × mask.",
         "As predicted: Naive in place, SDPA efficient, SDPA flash and SDPA cuDNN.")
 
 
@@ -69,7 +69,7 @@ def test_who_did_not_run_is_named():
 
 def test_the_lines_of_naive_show_the_copy_between_scale_and_mask():
     table = FINDING.evidence(facts("a100")).tables[0]
-    assert table.caption == "Naive: prediction and trace line by line; 1 line not as predicted."
+    assert table.caption == "Naive: prediction and trace, line by line (1 line not as predicted)."
     assert [(row[0], row[2], row[-1]) for row in table.rows] == [
         ("matmul", "matmul", "as predicted"), ("scale", "scale", "as predicted"), (None, "copy", "not predicted"),
         ("mask", "mask", "as predicted"), ("softmax", "softmax", "as predicted"), ("matmul", "matmul", "as predicted")]
@@ -86,6 +86,6 @@ def test_one_variant_alone_is_told_as_one():
     run = facts()
     for name in SIX[1:]:
         run = unavailable(run, name)
-    assert "The trace breaks the prediction in the one variant that was traced: Naive." in outcome("predict-then-look", run).headline
+    assert "The trace contradicts the prediction in the one variant that was traced: Naive." in outcome("predict-then-look", run).headline
     assert outcome("predict-then-look", foreseen(run, "naive")).headline.endswith(
-        "No trace breaks its prediction: the one variant that was traced queues exactly the activities that one would expect.")
+        "Every trace matches its prediction: the one variant that was traced queues exactly the expected activities.")

@@ -61,7 +61,7 @@ def test_leave_it_open_names_the_calls_for_which_it_is_not_safe(copies: Harness)
 def test_advice_whose_words_rule_a_condition_out_is_given_without_it(copies: Harness):
     """A call of q, k, v and `is_causal` has no mask, so a report about masks does not limit it."""
     text = copies["probe_on_default"].pages["findings/flash-hbm.md"]
-    assert "(`is_causal=True` instead, where there are as many queries as keys): an `attn_mask` rules this kernel out.\n" in text
+    assert "(with as many queries as keys use `is_causal=True`): this kernel refuses a mask.\n" in text
 
 
 def test_a_pinned_backend_that_is_wrong_limits_what_leads_to_it(copies: Harness):

@@ -24,16 +24,16 @@ def said(cause, reported, *, grid=(4096, 1, 1), threads=128, shared=0, resident=
 
 @pytest.mark.parametrize("cause, given, sentence", [
     (Cause.OVER_DEFAULT, dict(reported=0, shared=134144),
-     "The profiler reckons with the default limit of 49,152 B of shared memory per block. This kernel opted in to more (134,144 B), so no block seems to fit and it shows 0."),
+     "The profiler assumes the default limit of 49,152 B of shared memory per block. This kernel uses 134,144 B, so the profiler concludes that no block fits and shows 0."),
     (Cause.SMALL_GRID, dict(reported=0, grid=(1, 1, 1)),
-     "The grid is small: 1 block over 132 SMs is 0.00758 per SM, fewer than the 16 that fit. The profiler counts only those, which rounds to 0."),
+     "The grid is small: 1 block over 132 SMs is 0.00758 per SM, fewer than the 16 that fit. The profiler counts these, which rounds to 0."),
     (Cause.NOT_FILLED, dict(reported=24, grid=(512, 1, 1)),
-     "The grid is small: 512 blocks over 132 SMs is 3.88 per SM, fewer than the 16 that fit. The profiler counts only those, so it shows 24 %."),
+     "The grid is small: 512 blocks over 132 SMs is 3.88 per SM, fewer than the 16 that fit. The profiler counts these, so it shows 24 %."),
     (Cause.UNKNOWN_ARCHITECTURE, dict(reported=-99, capability="12.0"),
      "The profiler's occupancy calculator does not know compute capability 12.0; it writes -99 instead."),
     (Cause.PARTIAL_WARP, dict(reported=74, threads=48),
-     "The profiler counts threads and the hardware whole warps: 48 threads do not fill their last warp."),
-    (Cause.UNEXPLAINED, dict(reported=42), "The profiler shows 42 %; its known formula does not give that for this launch."),
+     "The profiler counts threads, the hardware whole warps: 48 threads do not fill their last warp."),
+    (Cause.UNEXPLAINED, dict(reported=42), "The profiler shows 42 %, which its known formula does not give for this launch."),
 ])
 def test_each_cause_has_its_sentence(cause, given, sentence):
     assert said(cause, **given) == sentence
@@ -69,5 +69,5 @@ def test_the_notes_of_the_table_follow_its_kernels():
         (table,) = kernels_table(variant(only, "sdpa_flash", activities=(kernel,)))
         return table.notes
 
-    assert notes(49153)[0].startswith("More than 48 KiB of shared memory: the profiler reckons with the default limit of 49,152 B per block")
+    assert notes(49153)[0].startswith("More than 48 KiB of shared memory: the profiler assumes the default limit of 49,152 B per block")
     assert not any(note.startswith("More than 48 KiB") for note in notes(49152))
