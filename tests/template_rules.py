@@ -10,9 +10,6 @@ from __future__ import annotations
 import re
 
 ALLOWED: dict[str, dict[str, str]] = {
-    "cudnn-launch.md.j2": {"Only the half that was seen": "one of a claim's parts"},
-    "mask-rebuilt.md.j2": {"the hidden half": "of the square above its diagonal"},
-    "math-cuda-cores.md.j2": {"elements of twice the width": "FP32 beside a 16-bit type"},
     "limits.md.j2": {"is given twice": "the table has two columns of it"},
     "occupancy.md.j2": {"half-empty device": "an example of an average"},
     "beyond.md.j2": {"Does a faster kernel make a faster loop?": "the question that the section asks", "a faster kernel changes nothing": "what follows where the CPU sets the pace"},
@@ -22,7 +19,6 @@ ALLOWED: dict[str, dict[str, str]] = {
                        "(L2)": "the cache's name", "*holds*, *differs*, *within noise* or *not measurable*": "the words that are defined",
                        "{% if featured.device.sm_count %}": "says the number where it is known", "{% if featured.device.memory_bytes %}": "likewise",
                        "{% if featured.device.l2_cache_bytes %}": "likewise"},
-    "math-slowdown.md.j2": {"divides two times": "durations"},
     "index.md.j2": {"## What does not hold here": "the head of the list of those that do not"},
     "device.md.j2": {"## What does not hold here": "the head of the list of those that do not", "- Every claim holds.": "said where that list is empty", "{% if facts.clocks.reason %}": "says the reason where there is one"},
     "method.md.j2": {"A beats B": "the rule that is defined", "A is faster in all of them": "likewise", "the claim holds": "likewise", "within noise": "likewise", "\"not measurable\"": "the badge whose meaning follows"},

@@ -13,8 +13,8 @@ CLAIMS = {claim.id: claim for claim in FINDING.claims}
 CASES_REACHED = {
     ("flash-occupancy", "follows"): (
         lambda: facts(),
-        "Flash's occupancy is 12.5 %: 2 blocks of 4 warps fit on an SM that holds 64 warps. the profiler's field, a whole "
-        "number, shows 13 %."),
+        "Flash's occupancy is 12.5 %: 2 blocks of 4 warps fit on an SM that holds 64 warps. The profiler's "
+        "field shows 13 %."),
     ("flash-occupancy", "other-value"): (
         lambda: facts("rtx4090"),
         "Flash's occupancy is 16.67 % here, not about 12.5 %: 2 blocks of 4 warps fit on an SM that holds 48 warps."),
