@@ -177,6 +177,7 @@ def test_a_ceilings_name_makes_way_for_a_point() -> None:
 def test_a_count_has_no_decimals_and_a_time_keeps_three_figures() -> None:
     assert "7 activities" in texts("stacked", {"labels": ["Naive"], "series": [("as predicted", [5]), ("seen", [2])], "unit": "activities"})
     assert "1 activity" in texts("stacked", {"labels": ["Naive"], "series": [("as predicted", [1])], "unit": "activities"})
+    assert "2.53 GiB" in texts("bars", {"labels": ["Naive"], "values": [2590.0], "unit": "MiB"}), "as the tables say it"
     assert "15 ops" in texts("bars", {"labels": ["SDPA flash"], "values": [15.0], "unit": "ops"})
     assert "7.00 µs" in texts("stacked", {"labels": ["Naive"], "series": [("matmul", [5.0]), ("copy", [2.0])], "unit": "µs"})
 
@@ -348,3 +349,20 @@ def test_a_picture_carries_its_numbers_as_csv() -> None:
 def test_every_form_has_a_table(form: str, head: str) -> None:
     metadata = ElementTree.fromstring(charts.svg(form, DATA[form])).find(f"{SVG}metadata")
     assert metadata is not None and (metadata.text or "").splitlines()[0] == head
+
+
+def test_every_role_and_every_limit_has_a_colour() -> None:
+    """A word that a trace may bring in must not stop a page."""
+    from reportgen.analysis.bounds import Limit
+    from variants import ROLES
+
+    assert len(palettes.distinct([f"role:{role}" for role in ROLES])) == 15
+    assert len(palettes.distinct([f"limit:{limit.value}" for limit in Limit])) == 4
+
+
+def test_variants_that_were_added_have_colours_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By their place at the end of the list; the seventh and later share a grey, with their names beside the bars."""
+    import variants
+
+    monkeypatch.setattr(variants, "VARIANTS", ("naive", "einsum", "other_way", *(f"more_{index}" for index in range(6))))
+    assert [palettes.of_variant(name).name for name in ("naive", "einsum", "other_way", "more_3", "more_4", "more_5")] == ["variant-naive", "added-1", "added-2", "added-6", "added-other", "added-other"]

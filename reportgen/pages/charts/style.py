@@ -193,7 +193,10 @@ COUNTS = {"activities": "activity", "kernels": "kernel", "ops": "op"}
 
 def number(value: float, unit: str = "") -> str:
     """A value as `units` prints it, with its unit; a count has no decimals, and one thing is no several."""
-    from ...saying.units import significant
+    from ...saying.units import Bytes, significant
+
+    if unit == "MiB":  # as tables say sizes: 2.53 GiB, not 2,590 MiB
+        return str(Bytes(value * 2**20))
 
     space = "" if unit in ("", "×") else " "
     if unit in COUNTS and float(value).is_integer():
