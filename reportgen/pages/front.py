@@ -30,7 +30,7 @@ def index(site: Site) -> str:
     sentences = [text for text in (first.wall(facts), first.cpu_cost(facts), first.first_call(facts)) if text]
     lanes = pictures.forwards(facts)
     return page("index.md.j2", INDEX, site=site, lanes=site.chart(facts, lanes, INDEX) if lanes else "", device=device_said(facts), question=f"Which attention is fastest on {device_said(facts)}?", stands=stands(facts), folder=f"runs/{facts.slot}/index.md",
-                alarm=first.alarm(facts), unsafe=right_words.unsafe(facts), unsafe_list=right_words.unsafe_list(facts), caveats=caveats.travelling(facts), winner=first.winner(facts), call=first.call(facts), glance=glance.table(facts),
+                alarm=first.alarm(facts), unsafe=right_words.unsafe(facts), unsafe_list=right_words.unsafe_list(facts), caveats=caveats.travelling(facts), winner=first.winner(facts), call=first.call(facts), glance=glance.table(facts, with_scripts=True),
                 counts=board.counts(site, facts), sentences=sentences, advice=lead.advice(site, facts), differing=board.differing(site, facts, INDEX), undecided=board.undecided(site, facts),
                 article=board.tally(site, facts, Source.ARTICLE), devices=board.devices(site))
 

@@ -9,19 +9,21 @@ from ..analysis import RunFacts, VariantFacts
 from ..analysis.ranking import Ranking, Standing, drawn, rank
 from ..numbers.quantities import heading
 from ..questions import right_words
-from ..saying.tables import Table, columns
+from ..saying.tables import Link, Table, columns
 from ..saying.units import Ratio, Seconds, listed, plural
+from . import scripts
 from .cells import Bar, error, us
 from .summaries import variant_link, without_empty
 
 Notes = Callable[[RunFacts, Iterable[str]], tuple[str, ...]]
 
 
-def table(facts: RunFacts, marked: Notes = right_words.listed_notes) -> Table:
+def table(facts: RunFacts, marked: Notes = right_words.listed_notes, with_scripts: bool = False) -> Table:
     """The deciding time with a bar, its ratio to the first, what a call costs the CPU, the kernels, the error; a row per variant, the quickest first.
 
     A variant without a right result shows its state, and its error where it has one; what nobody measured is no column.
     marked: what is said of variants with a mark; the page that shows the list of unsafe calls says less.
+    with_scripts: of the featured run, whose bars have scripts.
     """
     row, ranking = drawn(facts), rank(facts)
     titles = columns("Variant", f"#{heading(row.label)} (µs)", f"#{to_first_head(ranking)}", "To scale", "#A call costs the CPU (µs)", "#Kernels", "#Error")
@@ -30,7 +32,15 @@ def table(facts: RunFacts, marked: Notes = right_words.listed_notes) -> Table:
     longest = max((median for v in facts.variants.values() if (median := _median(v, row.name)) < math.inf), default=0.0)
     shown = sorted(facts.variants.values(), key=lambda v: _median(v, row.name))
     notes = (*notes, *marked(facts, facts.variants))
-    return without_empty(Table(titles, tuple(_row(facts, variant, row.name, ranking, longest) for variant in shown), notes=notes))
+    rows = tuple(_row(facts, variant, row.name, ranking, longest) for variant in shown)
+    found = [_script(facts, variant) for variant in shown] if with_scripts else []
+    if any(found):
+        titles, rows = (*titles, *columns("Run it yourself")), tuple((*cells, script) for cells, script in zip(rows, found))
+    return without_empty(Table(titles, rows, notes=notes))
+
+
+def _script(facts: RunFacts, variant: VariantFacts) -> Link | None:
+    return Link("script", scripts.path(variant.id)) if scripts.has(facts, variant.id) else None
 
 
 def _median(variant: VariantFacts, quantity: str) -> float:

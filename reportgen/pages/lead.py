@@ -13,7 +13,8 @@ from .site import Site
 
 RIGHT = "default-right"
 """The claim whose advice stands before all other: right before fast."""
-ACTIONABLE = ("flash-fastest", "sdpa-pin", "cudnn-cpu-cost", "math-slower", "memcpy-hidden", "math-mask-rebuilt", "math-safe-softmax")
+ACTIONABLE = ("flash-fastest", "sdpa-pin", "cudnn-cpu-cost", "math-slower", "memcpy-hidden", "compiled-faster", "baddbmm-faster", "scaled-q-faster", "mask-broadcast", "math-mask-rebuilt",
+              "math-safe-softmax")
 """The claims whose advice a busy engineer can act on today, in that order; the rest is on the findings' pages."""
 
 
