@@ -14,6 +14,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 from .charts import numbers
+from .charts.paint import TAG
 from .charts.palettes import of_a_site
 
 STYLE = "assets/charts.css"
@@ -92,8 +93,12 @@ def inlined(drawn: str, prefix: str) -> str:
     label = re.match(r"<svg [^>]*>\s*<title>(.*?)</title>", body, re.S)
     if label:  # as a title of the whole it would cover the marks' own
         body = body.replace(f"<title>{label[1]}</title>", "", 1).replace("<svg ", f'<svg aria-label="{html.escape(html.unescape(label[1]))}" ', 1)
-    body = re.sub(r' id="([^"]+)"', rf' id="{prefix}\1"', body)
-    return re.sub(r'(url\(|href=")#', rf"\1#{prefix}", body).strip()
+    return TAG.sub(lambda found: _of(prefix, found[0]), body).strip()
+
+
+def _of(prefix: str, tag: str) -> str:
+    """An element's begin whose ids, and what refers to them, have a prefix."""
+    return re.sub(r'(url\(|href=")#', rf"\1#{prefix}", re.sub(r' id="([^"]+)"', rf' id="{prefix}\1"', tag))
 
 
 def carried(drawn: str) -> str:

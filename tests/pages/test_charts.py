@@ -300,6 +300,14 @@ def test_words_of_others_stay_words_in_a_title() -> None:
     assert [element.text for element in root.iter(f"{SVG}title")] == ['<b onload="x">&: 1.00 µs']
 
 
+@pytest.mark.parametrize("label", ['a\'" onload="x\' <g id=\'title:b\'>', "two\nlines", ' style="fill: #123456"', ' id="patch_1" url(#x)', "]]>&amp; --> <!-- x"])
+def test_no_label_is_taken_for_a_part_of_the_file(label: str) -> None:
+    """Neither ids nor styles nor ends of comments in the words of others count."""
+    root = ElementTree.fromstring(charts.svg("bars", {"labels": [label], "values": [1.0], "unit": "µs"}))
+    assert [element.text for element in root.iter(f"{SVG}title")] == [f"{' '.join(label.split())}: 1.00 µs"]
+    assert any(label.split()[-1] in "".join(element.itertext()) for element in root.iter(f"{SVG}text"))
+
+
 @pytest.mark.parametrize("form", charts.FORMS)
 def test_a_picture_says_what_it_shows_and_where(form: str) -> None:
     found = texts(form, {**DATA[form], "title": "GPU time of one forward", "foot": "NVIDIA H200 · batch 8"})

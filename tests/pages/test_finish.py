@@ -42,6 +42,11 @@ def test_two_pictures_in_a_page_share_no_id() -> None:
     assert sorted(set(re.findall(r"url\(#([^)]+)\)", text))) == sorted(ids)
 
 
+def test_words_in_a_picture_keep_what_looks_like_an_id() -> None:
+    drawn = charts.svg("bars", {"labels": ['href="#a" id="b"'], "values": [1.0], "unit": "µs"}).decode()
+    assert 'href="#a" id="b": 1.00 µs' in finish.inlined(drawn, "c1-")
+
+
 def test_a_picture_that_is_not_there_stays_an_image() -> None:
     text, _ = finish.finished(PAGE, "findings/fastest.html", lambda path: None)
     assert '<img alt="a" src="../runs/d/w/charts/times.svg" />' in text

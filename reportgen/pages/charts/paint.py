@@ -10,6 +10,8 @@ from .palettes import EVERY, HATCHING, Look, of_a_file
 
 MARK = "title:"
 """An artist's gid that begins so is the words that a reader sees over it."""
+TAG = re.compile(r"<[^<>]+>")
+"""An element's begin or end, and no word of a label: those have their signs escaped."""
 _STYLE = re.compile(r' style="([^"]*)"')
 _COLOUR = re.compile(r"(fill|stroke): (#[0-9a-f]{6})(?:; )?")
 _COUNTED = re.compile(r' id="(?:figure|axes|patch|text|line2d|legend|matplotlib\.axis|[xy]tick|[A-Za-z]+Collection)_\d+"')
@@ -42,10 +44,9 @@ def painted(text: str, alt: str, table: str) -> str:
     body = re.sub(r"\n *<defs>\n *<style type=\"text/css\">[^<]*</style>\n *</defs>", "", body, count=1)
     body = re.sub(r"\n *<metadata>.*?</metadata>", "", body, count=1, flags=re.S)
     body = _GROUP.sub(lambda found: f"<g>\n<title>{found[2]}</title>", body)
-    body = _COUNTED.sub("", body)
     used: set[str] = set()
     body = _PATTERN.sub(lambda found: _tile(found[1], _look(found[2]), used), body)
-    body = _STYLE.sub(lambda found: _classes(found[1], used), body)
+    body = TAG.sub(lambda found: _STYLE.sub(lambda style: _classes(style[1], used), _COUNTED.sub("", found[0])), body)
     ordered = [(kind, one) for one in EVERY for kind in ("f", "s") if f"{kind}-{one.name}" in used]
     title = f"\n <title>{html.escape(alt, quote=False)}</title>" if alt else ""
     carried = f"\n <metadata>{html.escape(table, quote=False)}</metadata>" if table else ""

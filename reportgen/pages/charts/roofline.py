@@ -10,7 +10,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from . import style
-from .paint import MARK
 from .palettes import GRID, INK, MUTED, of_variant
 
 MARKERS = "os^Dv<>PX*"
@@ -67,7 +66,7 @@ def _scaled(points: list[Any], rates: list[float], slope: float, top: float) -> 
 
 def _point(ax: Axes, x: float, y: float, index: int, name: str, title: str) -> None:
     ax.plot([x], [y], marker=MARKERS[index % len(MARKERS)], markersize=11, color=of_variant(name).light, markeredgecolor=INK.light, markeredgewidth=1, linestyle="",
-            clip_on=False, zorder=5, gid=MARK + title if title else None)
+            clip_on=False, zorder=5, gid=style.over(title) if title else None)
 
 
 def _numbers(ax: Axes, places: list[tuple[float, float]]) -> None:

@@ -108,13 +108,18 @@ def shape(ax: Axes, points: Sequence[tuple[float, float]], look: Look, title: st
 
 def _add(ax: Axes, patch: Any, title: str) -> None:
     if title:
-        patch.set_gid(MARK + title)
+        patch.set_gid(over(title))
     ax.add_patch(patch).set_clip_on(False)
+
+
+def over(title: str) -> str:
+    """The words that are read over a mark, as its gid, on one line."""
+    return MARK + " ".join(title.split())
 
 
 def line(ax: Axes, xs: Sequence[float], ys: Sequence[float], look: Look = GRID, width: float = 1.0, order: int = 2, title: str = "", dash: str = "-") -> None:
     """A line through points, in the axes' units."""
-    ax.plot(xs, ys, color=look.light, linewidth=width, zorder=order, clip_on=False, gid=MARK + title if title else None, linestyle=dash)
+    ax.plot(xs, ys, color=look.light, linewidth=width, zorder=order, clip_on=False, gid=over(title) if title else None, linestyle=dash)
 
 
 def lines(ax: Axes, ends: Sequence[tuple[float, float, float, float]], look: Look = GRID, width: float = 1.0, order: int = 2) -> None:
