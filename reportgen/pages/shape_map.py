@@ -19,7 +19,7 @@ from .site import Site, marked, root
 PATH = "map.md"
 PICTURE = "map.svg"
 HEAD = 6
-"""Rows of the losses that stand open; the rest is folded."""
+"""Lines of a list, or rows of the losses, that stand open; the rest is folded."""
 
 
 def device_path(facts: MapFacts) -> str:
@@ -77,15 +77,19 @@ def _render(site: Site, facts: MapFacts, rules: policy.Policy, path: str, others
     run = run_of(site, facts)
     pieces = policy_words.pieces(rules, run)
     return page("map.md.j2", path, device=label(facts.header.device.name), stands=stands(facts), on_gpu=facts.on_gpu, answer=words.answer(facts), picture=picture,
-                pieces=pieces[:HEAD], more_pieces=pieces[HEAD:], leave=policy_words.leave(rules), files=f"runs/{facts.slug}/" if rules.rules else "",
+                pieces=[_piece(one) for one in pieces], head=HEAD, leave=policy_words.leave(rules), files=f"runs/{facts.slug}/" if rules.rules else "",
                 policy_file=policy_files.POLICY_FILE, python_file=policy_files.PYTHON_FILE,
-                unsafe_at="" if run is None else "findings/is-it-right.md" if run is site.featured else f"runs/{run.slot}/findings.md",
+                unsafe_at="" if run is None or not any(one.unless for one in pieces) else "findings/is-it-right.md" if run is site.featured else f"runs/{run.slot}/findings.md",
                 winners=[(title, map_tables.winners(some)) for title, some in grids(found)],
                 losses=map_tables.losses(loses[:HEAD]) if loses else None, more_losses=map_tables.losses(loses[HEAD:]) if loses[HEAD:] else None,
                 crossings=[words.crossing(one) for one in crossovers(found)], hosts=[words.host_bound(one) for one in host_limits(found)],
                 host=_some(map_tables.host(facts)), models=_some(map_tables.models(models(facts))), wrong=_some(map_tables.wrong(facts)), refusals=_some(map_tables.refusals(facts)),
                 series=[(words.family(one), map_tables.one_series(facts, one)) for one in found], threshold=words.share(facts.threshold), floor=words.share(facts.floor),
                 rounds=facts.header.rounds, others=devices(others) if others else None)
+
+
+def _piece(one: policy_words.Piece) -> str:
+    return f"**{one.call[:1].upper()}{one.call[1:]}**: `{one.code}` {one.evidence} {one.unless}".rstrip()
 
 
 def _some(table: Table) -> Table | None:

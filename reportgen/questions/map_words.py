@@ -110,9 +110,9 @@ def _default(facts: MapFacts) -> str:
     if regret is None:
         return "What torch picks by itself has no time to compare at any of them."
     if not loses:
-        return "torch's own pick loses at none of them."
+        return "Torch's own pick loses at none of them."
     worst = loses[0]
-    return (f"torch's own pick loses at {Count(len(loses))}, at worst {share(worst.loss or 0.0)} ({title(worst.point.picked or '')} where {title(worst.order[0].backend)} is faster: "
+    return (f"Torch's own pick loses at {Count(len(loses))}, at worst {share(worst.loss or 0.0)} ({title(worst.point.picked or '')} where {title(worst.order[0].backend)} is faster: "
             f"{said(worst.call)}), and {share(regret)} on average over all.")
 
 

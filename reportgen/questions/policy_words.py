@@ -13,7 +13,7 @@ from ..analysis.policy import Evidence, Kind, Policy, Rule, Span
 from ..probes import Needs
 from ..saying.units import Count, plural
 from . import right_words
-from .map_words import share, title
+from .map_words import share
 from .model import Leads
 
 _MASKS = {"none": "no mask", "causal": "`is_causal=True`", "bool": "a bool mask", "float": "a float mask"}
@@ -65,10 +65,10 @@ def rests_on(rule: Rule) -> str:
     bound = f", and at {Count(found.host_bound)} of them the CPU is the limit" if found.host_bound else ""
     if found.default_mean is None:
         wrong = any(spot.default is Default.WRONG for spot in found.spots)
-        return f"torch's own pick {'gives a wrong result' if wrong else 'has no time to compare'} at some of {plural(count, 'measured call')}; {own}{bound}."
+        return f"Torch's own pick {'gives a wrong result' if wrong else 'has no time to compare'} at some of {plural(count, 'measured call')}; {own}{bound}."
     if count == 1:
-        return f"torch's own pick takes {share(found.default_mean)} longer at the one measured call, {_keys(found)}; {own}{bound}."
-    return (f"torch's own pick takes {share(found.default_mean)} longer on average over {plural(count, 'measured call')}, {_keys(found)}, and {share(found.default_worst or 0.0)} at worst; "
+        return f"Torch's own pick takes {share(found.default_mean)} longer at the one measured call, {_keys(found)}; {own}{bound}."
+    return (f"Torch's own pick takes {share(found.default_mean)} longer on average over {plural(count, 'measured call')}, {_keys(found)}, and {share(found.default_worst or 0.0)} at worst; "
             f"{own}{bound}.")
 
 

@@ -35,7 +35,7 @@ def test_a_device_without_a_map_says_so_and_how_to_take_one():
 def test_the_answer_stands_first():
     text = page(built(*WINS, LOSES))
     assert text.split("\n\n")[1] == "# Which backend, at which shape?"
-    assert ("**cuDNN is the fastest right backend at 3 of 3 calls**. torch's own pick loses at 1, at worst 50 % (flash where cuDNN is faster: batch 2, 16 heads, "
+    assert ("**cuDNN is the fastest right backend at 3 of 3 calls**. Torch's own pick loses at 1, at worst 50 % (flash where cuDNN is faster: batch 2, 16 heads, "
             "2,048 queries and keys, causal, head dim 64, bf16), and 17 % on average over all.") in text
     assert "3 calls · torch 2.11.0+cu130, CUDA 13.0, cuDNN 9.19.0 · begun 3 December 2026" in text
     assert "| batch 2, 16 heads, 2,048 queries and keys, causal, head dim 64, bf16 | +50 % | flash | 600 µs | cuDNN | 400 µs | no |" in text
@@ -47,13 +47,13 @@ def test_rows_are_calls_and_columns_are_lengths():
 
 def test_one_point_is_a_map():
     text = page(built(LOSES))
-    assert "**cuDNN is the fastest right backend at the one call of this map**. torch's own pick loses at 1, at worst 50 %" in text
+    assert "**cuDNN is the fastest right backend at the one call of this map**. Torch's own pick loses at 1, at worst 50 %" in text
     assert "## The winner, by length" not in text and "## Where the winner changes" not in text
 
 
 def test_ties_and_open_points_are_told():
     text = page(built(point(square(128), "flash", flash=101.0, cudnn=100.0), point(square(256), "flash", flash=101.0, cudnn="untimed")))
-    assert "No backend wins any of 2 calls here: at 1 the first are not told apart and at 1 a right one has no time. torch's own pick loses at none of them." in text
+    assert "No backend wins any of 2 calls here: at 1 the first are not told apart and at 1 a right one has no time. Torch's own pick loses at none of them." in text
     assert "| ~ cuDNN, flash | flash? |" in text
 
 
@@ -72,13 +72,13 @@ def test_refusals_everywhere_and_no_memory():
 
 def test_nothing_but_math():
     text = page(built(*(point(square(length), "math", math=9.0 * length, flash="refused", cudnn="refused") for length in (128, 256))))
-    assert "**math is the fastest right backend at 2 of 2 calls**. torch's own pick loses at none of them." in text and "| math only | math only |" in text
+    assert "**math is the fastest right backend at 2 of 2 calls**. Torch's own pick loses at none of them." in text and "| math only | math only |" in text
 
 
 def test_out_of_memory_from_a_length_on():
     found = built(point(square(2048), "math", math=900.0, efficient=300.0), *(point(square(length), "math", math="no memory", efficient=0.2 * length) for length in (4096, 8192)))
     text = page(found)
-    assert "torch's own pick loses at 1, at worst 200 %" in text
+    assert "Torch's own pick loses at 1, at worst 200 %" in text
     assert "| 8,192 | efficient only | — | math | — | no memory | 1,640 | — | — | 20.0 |" in text
 
 
@@ -115,8 +115,8 @@ def test_a_call_in_words():
 
 def test_what_to_write_stands_under_the_answer_with_what_it_rests_on():
     text = page(built(*(point(square(length), "flash", flash=2.0 * length, cudnn=1.0 * length, efficient=4.0 * length, math=9.0 * length) for length in (512, 2048)), *WINS[:1]))
-    assert ("- For `is_causal=True`, 16-bit, head dim up to 64: `with sdpa_kernel([SDPBackend.CUDNN_ATTENTION, SDPBackend.FLASH_ATTENTION, "
-            "SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH], set_priority=True):`. torch's own pick takes 67 % longer on average over 3 measured calls, 128 to 2,048 keys, "
+    assert ("- **`is_causal=True`, 16-bit, head dim up to 64**: `with sdpa_kernel([SDPBackend.CUDNN_ATTENTION, SDPBackend.FLASH_ATTENTION, "
+            "SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH], set_priority=True):` Torch's own pick takes 67 % longer on average over 3 measured calls, 128 to 2,048 keys, "
             "and 100 % at worst; this order loses nothing there.") in text
     assert "Leave all other calls to torch: at 1 of 3 measured calls its own pick is the fastest, or not told apart from it." in text
     assert text.index("## What to write") < text.index("## Where torch's own pick loses") < text.index("## The winner, by length") < text.index("## Evidence")
@@ -134,11 +134,19 @@ def test_a_line_of_advice_names_the_calls_that_its_backend_gets_wrong_here():
     plain = [point(square(length, mask="none"), "flash", flash=3.0 * length, cudnn=1.0 * length) for length in (128, 512)]
     run = probe_doubles.tried(facts("h200"), {"mask-in-fp32": {"cudnn": probe_doubles.wrong()}})
     run = replace(run, software={**run.software, "torch": "2.11.0+cu130"}, device=replace(run.device, slug="nvidia-h200"))
-    lines = [one for one in page(built(*masked, *plain), run=run).split("\n") if one.startswith("- For ")]
-    assert len(lines) == 2 and ["Not for unsafe call" in one for one in lines] == ["a bool mask" in one for one in lines]
+    lines = [one for one in page(built(*masked, *plain), run=run).split("\n") if one.startswith("- **")]
+    assert len(lines) == 2 and ["Not for unsafe call" in one for one in lines] == ["A bool mask" in one for one in lines]
 
 
 def test_the_picture_is_the_longest_series():
     files = shape_map.files(site.Site((facts("h200"),), facts("h200"), (), {}, {}, maps=(built(*WINS, LOSES),)))
     assert "![TFLOP/s of each backend by length: causal, head dim 64, bf16, 16 heads, 4,096 tokens.](runs/nvidia-h200/map.svg)" in str(files["map.md"])
     assert b"cuDNN" in bytes(files["runs/nvidia-h200/map.svg"])  # type: ignore[arg-type]
+
+
+def test_words_of_others_open_nothing():
+    evil = "<script>alert(1)</script> | [a](javascript:b) `"
+    found = built(replace(LOSES, picked=evil, readings=(*LOSES.readings[:1], replace(LOSES.readings[1], state="failed", gpu=(), reason=evil))), *WINS)
+    header = replace(found.header, device=replace(found.header.device, name=evil), software={"torch": evil})
+    text = page(replace(found, header=header))
+    assert "<script" not in text and "](javascript" not in text

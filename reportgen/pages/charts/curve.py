@@ -43,13 +43,13 @@ def _axes(ax: Axes, top: float, xs: list[float], sizes: list[float], end: float,
         y = top + PLOT * (1 - value / end)
         style.line(ax, [LEFT, style.WIDTH - style.MARGIN], [y, y], GRID, order=0)
         style.small(ax, LEFT - 8, y, style.tick(value), ha="right")
-    last = -math.inf
-    for x, size in zip(xs, sizes):
-        text = style.tick(size)
-        half = style.text_width(text, style.SMALL) / 2
-        if x - half > last + 6:
-            style.small(ax, x, top + PLOT + 14, text, ha="center")
-            last = x + half
+    free = style.WIDTH + 6.0
+    for x, size in reversed(list(zip(xs, sizes))):  # the longest is always named
+        half = style.text_width(style.tick(size), style.SMALL) / 2
+        middle = min(x, style.WIDTH - 4 - half)
+        if middle + half + 6 <= free:
+            style.small(ax, middle, top + PLOT + 14, style.tick(size), ha="center")
+            free = middle - half
     style.small(ax, style.MARGIN, top + PLOT + 36, f"up: {data['unit']}")
     style.small(ax, style.WIDTH - style.MARGIN, top + PLOT + 36, str(data["size"]), ha="right")
 
