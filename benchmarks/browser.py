@@ -68,6 +68,8 @@ class Browser:
         self._session = self._call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Network", "Log"):
             self._call(f"{domain}.enable")
+        # each page is a first visit: what one stored as the reader's choice of colours steers none after it
+        self._call("Page.addScriptToEvaluateOnNewDocument", source="try { localStorage.clear(); } catch { /* a page without an origin has none */ }")
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -82,10 +84,12 @@ class Browser:
         self._call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
 
     def prefer(self, scheme: str = "light", media: str = "") -> None:
-        """The colours that a reader prefers, `light` or `dark`, and the medium: `print`, or empty for the screen. The next page follows it,
-        for what the page at hand stored as the reader's choice is forgotten."""
-        self.ask("(() => { try { localStorage.clear(); } catch { /* a page without an origin has none */ } })()")
+        """The colours that a reader prefers, `light` or `dark`, and the medium: `print`, or empty for the screen. Seen by the next page."""
         self._call("Emulation.setEmulatedMedia", media=media, features=[{"name": "prefers-color-scheme", "value": scheme}])
+        until = time.monotonic() + 5  # a page that is opened before this one follows may still take the former colours
+        while self.ask("matchMedia('(prefers-color-scheme: dark)').matches") != (scheme == "dark") and time.monotonic() < until:
+            time.sleep(0.05)
+        time.sleep(0.1)
 
     def picture(self, full: bool = False) -> bytes:
         """A PNG of the window, or of the page as a whole."""

@@ -83,7 +83,7 @@ def violations(browser: Browser, address: str, axe: str, scheme: str) -> list[di
     browser.open(address, "document.querySelectorAll('article details').forEach(e => { e.open = true; })")
     browser.ask(axe + "; 0")
     said = browser.ask(f"axe.run(document, {RULES}).then(found => found.violations.map(v => ({{rule: v.id, impact: v.impact, "
-                       "nodes: v.nodes.map(n => n.target.join(' ') + ' ' + n.html.slice(0, 120))})))", promised=True)
+                       "nodes: v.nodes.map(n => n.target.join(' ') + ' ' + n.html.slice(0, 120) + ' ' + n.any.map(one => one.message).join(' '))})))", promised=True)
     browser.prefer()
     return list(said)
 
@@ -114,8 +114,7 @@ def weight(browser: Browser, site: Path, address: str, page: str) -> Mapping[str
     """Bytes that a reader's first page takes, as files and as a server packs them; the search index apart."""
     seen = browser.open(address + page, "({})")
     files = {site / one.removeprefix(address).split("?")[0].split("#")[0] for one in seen.requests if one.startswith(address)}
-    index = {file for file in files if "search_index" in file.name}
-    sizes = {name: [file.read_bytes() for file in chosen if file.is_file()] for name, chosen in (("page", files - index), ("index", set((site / "search").glob("search_index.js*"))))}
+    sizes = {name: [file.read_bytes() for file in chosen if file.is_file()] for name, chosen in (("page", {file for file in files if "search_index" not in file.name}), ("index", {site / "search" / "search_index.json"}))}
     return {**{f"{name}, raw": sum(map(len, found)) for name, found in sizes.items()}, **{f"{name}, packed": sum(len(gzip.compress(one, 6)) for one in found) for name, found in sizes.items()},
             "site": sum(file.stat().st_size for file in site.rglob("*") if file.is_file())}
 

@@ -19,7 +19,7 @@ from ..review import checks
 from ..run import Run, swap
 from ..run.layout import Layout
 from ..shapes import record
-from . import finish, readme, tree
+from . import finish, offline, readme, tree
 
 EPOCH = "315532800"
 """1980-01-01: the sitemap's date, so that the same pages give the same site."""
@@ -165,6 +165,7 @@ def build_site(layout: Layout, docs: Path) -> None:
     if done.returncode:
         raise ReportError(f"the strict build of the site failed\n{_words(done.stdout)}", cure="mend what MkDocs names above, then `make site`")
     finish.finish(layout.site)
+    offline.complete(layout.site, os.environ.get("SITE_URL", ""))
 
 
 def _words(said: str) -> str:
