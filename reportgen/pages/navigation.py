@@ -10,7 +10,7 @@ from . import guides, reading, shape_map
 from .site import Site, device_name
 
 RUN_PAGES = (("The run", "index"), ("Findings", "findings"), (reading.SECTION, reading.FOLDER), ("Traces", "variants"))
-"""Title and file of a run's pages; the evidence of the featured run is on the shared ones."""
+"""Title and file of a run's pages, which name the run behind it: tabs, bookmarks and search hits show the title alone; the evidence of the featured run is on the shared ones."""
 LONGEST = 160
 """Letters of a title."""
 
@@ -24,8 +24,9 @@ def render(site: Site) -> str:
     lines += ["  - Variants:", *(_entry(2, _short(v.title), f"variants/{v.id}.md") for v in site.featured.variants.values())]
     lines += [_entry(1, "Beyond the article", "beyond.md"), _entry(1, "All claims", "claims.md"), "  - Devices:", _entry(2, "Side by side", "compare.md")]
     for facts in site.runs:
-        lines.append(f"      - {json.dumps(_short(f'{device_name(facts)}, {facts.workload.name}'), ensure_ascii=False)}:")
-        lines += [_entry(4, title, f"runs/{facts.slot}/{name}.md") for title, name in (RUN_PAGES[:1] if facts is site.featured else RUN_PAGES)]
+        run = _short(f"{device_name(facts)}, {facts.workload.name}")
+        lines.append(f"      - {json.dumps(run, ensure_ascii=False)}:")
+        lines += [_entry(4, f"{title}: {run}", f"runs/{facts.slot}/{name}.md") for title, name in (RUN_PAGES[:1] if facts is site.featured else RUN_PAGES)]
     lines += ["  - How to read it:", _entry(2, "Reading a trace", "reading-a-trace.md"), _entry(2, "Method", "method.md"),
               _entry(2, "Kernel names", "kernel-names.md"), _entry(2, "Glossary", "glossary.md"), _entry(2, "Reviewing a regenerated report", "reviewing.md")]
     return "\n".join(lines) + "\n"
