@@ -135,7 +135,7 @@ class Gradients(Enum):
     RIGHT = "right"
     WRONG = "wrong"
     NOT_COMPARED = "not compared with FP64"
-    NO_MASK = "the backend takes no mask of one's own"
+    NO_MASK = "the backend takes no `attn_mask`"
     REFUSED = "refused"
     FAILED = "broke off"
 

@@ -12,17 +12,17 @@ from ..questions.shared import software
 from ..saying.units import listed
 
 _CAVEATS = (
-    Because("no_mask", "Takes no mask of one's own, so only its own causal call was compared: {no_mask}."),
+    Because("no_mask", "Takes no `attn_mask`, so only the causal call was compared: {no_mask}."),
     Because("refused", "Refused by torch: {refused}."),
     Because("broke_off", "Broke off: {broke_off}."),
     Because("uncompared", "Not compared in this run: {uncompared}."),
 )
 
 GRADIENTS_CASES: dict[str, Case] = {
-    "all-right": Case("holds", "The gradients that could be compared with FP64 are right, with {software}: at the run's own shape those of {own}{masked}.", caveats=_CAVEATS),
-    "wrong": Case("differs", "Gradients are wrong on this device, with {software}: {which}.", caveats=_CAVEATS),
-    "broke-off": not_measurable("the gradients that could be compared are right, with {software} (at the run's own shape those of {own}{masked}), but {broke_off} broke off.", partly=True),
-    "none-ran": not_measurable("no variant's gradients could be compared with FP64, with {software} ({reason})."),
+    "all-right": Case("holds", "All gradients compared with FP64 are right: at the run's own shape those of {own}{masked}.", caveats=_CAVEATS),
+    "wrong": Case("differs", "Gradients are wrong on this device: {which}.", caveats=_CAVEATS),
+    "broke-off": not_measurable("all gradients compared are right (at the run's own shape those of {own}{masked}), but {broke_off} broke off.", partly=True),
+    "none-ran": not_measurable("no variant's gradients could be compared with FP64 ({reason})."),
 }
 
 

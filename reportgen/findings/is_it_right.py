@@ -19,24 +19,24 @@ from .gradients_right import GRADIENTS_CASES, gradients_rule
 from .is_it_right_evidence import evidence, steps
 
 REPORT = "public report"
-_TRAPPED = Because("trapped", "Apart from these, and no wrong result of torch: unpinned, a call falls into a trap in {trapped}.")
+_TRAPPED = Because("trapped", "Traps, which are documented behaviour and no wrong result, when unpinned: {trapped}.")
 _CAVEATS = (
-    Because("refused", "Refused by torch, so neither right nor wrong: {refused}."),
-    Because("broke_off", "Broke off, so neither right nor wrong: {broke_off}."),
-    Because("not_here", "Not tried, because the inputs do not fit this device: {not_here}."),
-    Because("newer", "Newer than this run, and not tried in it: {newer}."),
-    Because("unknown", "Recorded in this run, and no longer among the probes: {unknown}."),
+    Because("refused", "Refused by torch (neither right nor wrong): {refused}."),
+    Because("broke_off", "Broke off (neither right nor wrong): {broke_off}."),
+    Because("not_here", "Not tried, because the inputs do not suit this device: {not_here}."),
+    Because("newer", "Newer than this run, so not tried: {newer}."),
+    Because("unknown", "In this run, but no longer among the probes: {unknown}."),
 )
 _WRITE = (Advice("{instead}", needs="instead"), Advice("{trap_instead}", needs="trap_instead"))
 
 DEFAULT_CASES: dict[str, Case] = {
-    "all-right": Case("holds", "Unpinned, torch gives a right result on this device in {ran}, with {software}.",
+    "all-right": Case("holds", "Unpinned, PyTorch is right on this device in {ran}.",
                       because=(_TRAPPED, Because("elsewhere", "A pinned backend is wrong where the unpinned call is right: {elsewhere}.")), caveats=_CAVEATS, advice=_WRITE),
-    "reproduces": Case("differs", "Unpinned, torch gives a wrong result on this device in {count} of {of}, with {software}: {which}.",
+    "reproduces": Case("differs", "Unpinned, PyTorch is wrong on this device in {count} of {of}: {which}.",
                        because=(_TRAPPED,), caveats=_CAVEATS, advice=_WRITE),
-    "incomplete": Case("not measurable", "unpinned, torch gives a right result on this device in {ran}, with {software}, but {broke_off} broke off ({reason}).", partly=True,
+    "incomplete": Case("not measurable", "unpinned, PyTorch is right on this device in {ran}, but {broke_off} broke off ({reason}).", partly=True,
                        because=(_TRAPPED,), advice=_WRITE),
-    "none-ran": not_measurable("unpinned, torch gave no result in any {report} that this run tried, with {software} ({reason})."),
+    "none-ran": not_measurable("unpinned, PyTorch gave no result for any {report} that this run tried ({reason})."),
 }
 
 
@@ -55,11 +55,11 @@ def default_rule(facts: RunFacts) -> Decision:
 
 
 PINNED_CASES: dict[str, Case] = {
-    "all-right": Case("holds", "Every pinned backend gives a right result on this device where it runs, with {software}: {ran}.", caveats=_CAVEATS),
-    "reproduces": Case("differs", "Pinned, {which} a wrong result on this device, with {software}: {where}.", caveats=_CAVEATS,
-                       advice=(Advice("With a backend pinned, keep away from what it gets wrong here. {avoid}."),)),
-    "incomplete": Case("not measurable", "every pinned backend gives a right result on this device where it runs ({ran}), with {software}, but some broke off: {broke_off} ({reason}).", partly=True),
-    "none-ran": not_measurable("no pinned backend gave a result in any {report} that this run tried, with {software} ({reason})."),
+    "all-right": Case("holds", "Every pinned backend is right on this device wherever it runs: {ran}.", caveats=_CAVEATS),
+    "reproduces": Case("differs", "Pinned, {which} a wrong result on this device: {where}.", caveats=_CAVEATS,
+                       advice=(Advice("With a backend pinned, avoid what it gets wrong here. {avoid}."),)),
+    "incomplete": Case("not measurable", "every pinned backend is right on this device wherever it runs ({ran}), but some broke off: {broke_off} ({reason}).", partly=True),
+    "none-ran": not_measurable("no pinned backend gave a result for any {report} that this run tried ({reason})."),
 }
 
 
@@ -79,13 +79,13 @@ def pinned_rule(facts: RunFacts) -> Decision:
 
 
 CURES_CASES: dict[str, Case] = {
-    "all-cure": Case("holds", "{all} that these pages give help on this device, with {software}: with them {which} come out right.",
+    "all-cure": Case("holds", "{all} on these pages help on this device: with them {which} come out right.",
                      because=(Because("dear", "What they cost: {dear}."),)),
-    "one-cures": Case("holds", "The one cure that these pages give helps on this device, with {software}: with it {which} comes out right.",
+    "one-cures": Case("holds", "The one cure on these pages helps on this device: with it {which} comes out right.",
                       because=(Because("dear", "What it costs: {dear}."),)),
-    "some-fail": Case("differs", "Not every cure helps on this device, with {software}: {which} {verb} not right after it; these pages do not advise it.", because=(Because("cured", "The others help: {cured}."),)),
-    "not-run": not_measurable("with {software}, the cure of {which} was not run on this device.", partly=True),
-    "nothing-to-cure": not_measurable("nothing for which there is a cure comes out otherwise than a caller may expect on this device."),
+    "some-fail": Case("differs", "Not every cure helps on this device: {which} {verb} still not right, so these pages do not advise it.", because=(Because("cured", "The others help: {cured}."),)),
+    "not-run": not_measurable("the cure of {which} was not run on this device.", partly=True),
+    "nothing-to-cure": not_measurable("nothing that has a cure goes wrong on this device."),
 }
 
 
@@ -169,7 +169,7 @@ FINDING = Finding(
     questions=(
         claim("default-right", "What torch picks by itself gives a right result, also where others reported a wrong one.", default_rule, DEFAULT_CASES, needs=(probed(),), source=Source.TEAM),
         claim("pinned-right", "Each pinned backend gives a right result where it runs, also where others reported a wrong one.", pinned_rule, PINNED_CASES, needs=(probed(),), source=Source.TEAM),
-        claim("gradients-right", "The gradients of every variant are right, at the run's own shape and under a mask of one's own.", gradients_rule, GRADIENTS_CASES, source=Source.TEAM),
+        claim("gradients-right", "The gradients of every variant are right, at the run's own shape and under an explicit mask.", gradients_rule, GRADIENTS_CASES, source=Source.TEAM),
         claim("cures-cure", "Each cure that these pages give makes a wrong result right.", cures_rule, CURES_CASES, needs=(probed(),), source=Source.TEAM),
     ),
     evidence=evidence,

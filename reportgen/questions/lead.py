@@ -194,7 +194,7 @@ def _nothing_to_pin(facts: RunFacts, picks: str) -> str:
     if not wrong(facts):
         return f"{picks} for this shape, so there is nothing to pin for speed."
     limits = unless(facts, Leads(DEFAULT, PLAIN, this_shape=True), {})
-    return f"{picks} for this shape; without a mask of one's own and without gradients there is nothing to pin for speed. {limits}".strip()
+    return f"{picks} for this shape; with no `attn_mask` and no gradients there is nothing to pin for speed. {limits}".strip()
 
 
 def picks_the_fastest(facts: RunFacts) -> bool:

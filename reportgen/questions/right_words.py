@@ -19,7 +19,7 @@ from .needs import share
 MARK = "†"
 """Beside a variant that is right at the run's shape and whose backend gives a wrong result elsewhere."""
 PLAIN = frozenset({Needs.MASK, Needs.GRADIENTS})
-"""What a call without a mask of one's own and without gradients has not."""
+"""What a call without a mask and without gradients has not."""
 CAUSAL = frozenset({Needs.MASK, Needs.DROPOUT, Needs.GROUPED, Needs.UNEQUAL_LENGTHS})
 """What a call of q, k, v and `is_causal` alone has not, where there are as many queries as keys."""
 
@@ -34,12 +34,12 @@ def names(probes: Iterable[ProbeFacts]) -> str:
 
 
 def with_needs(needs: frozenset[Needs]) -> str:
-    """`gradients and logits far from 0`, in the order in which `Needs` has them."""
+    """`gradients and large logits`, in the order in which `Needs` has them."""
     return listed([need.value for need in Needs if need in without_implied(needs)])
 
 
 def call(needs: frozenset[Needs]) -> str:
-    """`a call with gradients and logits far from 0`; `any call` where nothing special is needed."""
+    """`a call with gradients and large logits`; `any call` where nothing special is needed."""
     return f"a call with {with_needs(needs)}" if needs else "any call"
 
 

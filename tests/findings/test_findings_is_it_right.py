@@ -31,59 +31,61 @@ def elsewhere():
 
 CASES_REACHED = {
     ("default-right", "all-right"): (
-        lambda: tried(facts()), "Unpinned, torch gives a right result on this device in all 3 public reports that ran, with torch 2.11.0+cu130 and cuDNN 9.19.0."),
+        lambda: tried(facts()), "Unpinned, PyTorch is right on this device in all 3 public reports that ran."),
     ("default-right", "reproduces"): (
-        on_default, "Unpinned, torch gives a wrong result on this device in 1 of 3 public reports, with torch 2.11.0+cu130 and cuDNN 9.19.0: "
-        "pytorch#191612 on cuDNN (output: 512 of 512 values not finite)."),
+        on_default, "Unpinned, PyTorch is wrong on this device in 1 of 3 public reports: pytorch#191612 on cuDNN (output: 512 of "
+                    "512 values not finite)."),
     ("default-right", "incomplete"): (
         lambda: tried(facts(), {"far-logits": {"default": BROKE}}),
-        "Not measurable in full: unpinned, torch gives a right result on this device in all 2 public reports that ran, with torch 2.11.0+cu130 and cuDNN 9.19.0, "
-        "but cudnn-frontend#1072 broke off (CUDA error: an illegal memory access was encountered)."),
+        "Not measurable in full: unpinned, PyTorch is right on this device in all 2 public reports that ran, but "
+        "cudnn-frontend#1072 broke off (CUDA error: an illegal memory access was encountered)."),
     ("default-right", "none-ran"): (
         lambda: tried(facts(), {name: everywhere(REFUSED) for name in ("mask-in-fp32", "far-logits", "shared-heads")}),
-        "Not measurable: unpinned, torch gave no result in any public report that this run tried, with torch 2.11.0+cu130 and cuDNN 9.19.0 (No available kernel. Aborting execution)."),
+        "Not measurable: unpinned, PyTorch gave no result for any public report that this run tried (No available kernel. Aborting execution)."),
     ("pinned-right", "all-right"): (
         lambda: tried(facts(), {"shared-heads": {"flash": REFUSED}}),
-        "Every pinned backend gives a right result on this device where it runs, with torch 2.11.0+cu130 and cuDNN 9.19.0: math in 3 public reports, efficient in 3 public reports, "
+        "Every pinned backend is right on this device wherever it runs: math in 3 public reports, efficient in 3 public reports, "
         "flash in 2 public reports and cuDNN in 3 public reports."),
     ("pinned-right", "reproduces"): (
-        elsewhere, "Pinned, efficient gives a wrong result on this device, with torch 2.11.0+cu130 and cuDNN 9.19.0: efficient in 1 of 3 (pytorch#191937)."),
+        elsewhere, "Pinned, efficient gives a wrong result on this device: efficient in 1 of 3 (pytorch#191937)."),
     ("pinned-right", "incomplete"): (
         lambda: tried(facts(), {name: {**everywhere(REFUSED), "math": Tried("right")} for name in ("mask-in-fp32", "shared-heads")} | {"far-logits": {**everywhere(REFUSED), "flash": BROKE}}),
-        "Not measurable in full: every pinned backend gives a right result on this device where it runs (math in 2 public reports), with torch 2.11.0+cu130 and cuDNN 9.19.0, "
-        "but some broke off: cudnn-frontend#1072 on flash (CUDA error: an illegal memory access was encountered)."),
+        "Not measurable in full: every pinned backend is right on this device wherever it runs (math in 2 public reports), but "
+        "some broke off: cudnn-frontend#1072 on flash (CUDA error: an illegal memory access was encountered)."),
     ("pinned-right", "none-ran"): (
         lambda: tried(facts(), {name: {**everywhere(REFUSED), "default": Tried("right")} for name in ("mask-in-fp32", "far-logits", "shared-heads")}),
-        "Not measurable: no pinned backend gave a result in any public report that this run tried, with torch 2.11.0+cu130 and cuDNN 9.19.0 (No available kernel. Aborting execution)."),
+        "Not measurable: no pinned backend gave a result for any public report that this run tried (No available kernel. Aborting execution)."),
     ("gradients-right", "all-right"): (
         lambda: trained(facts(), masked={"sdpa_flash": OwnShape("takes-no-mask", "Flash Attention does not support non-null attn_mask.")}),
-        "The gradients that could be compared with FP64 are right, with torch 2.11.0+cu130 and cuDNN 9.19.0: at the run's own shape those of Naive, Naive in place, SDPA math, "
-        "SDPA efficient, SDPA flash and SDPA cuDNN, and under a mask output and gradients of Naive, Naive in place, SDPA math, SDPA efficient and SDPA cuDNN."),
+        "All gradients compared with FP64 are right: at the run's own shape those of Naive, Naive in place, SDPA math, SDPA "
+        "efficient, SDPA flash and SDPA cuDNN, and under a mask output and gradients of Naive, Naive in place, SDPA math, SDPA "
+        "efficient and SDPA cuDNN."),
     ("gradients-right", "wrong"): (
         lambda: trained(facts(), {"sdpa_flash": compared("gradient of q", 0.01)}, {"sdpa_cudnn": OwnShape("wrong", None, (compared("gradient of k", None),))}),
-        "Gradients are wrong on this device, with torch 2.11.0+cu130 and cuDNN 9.19.0: SDPA flash (gradient of q: relative error 1 %, allowed 0.65 %); "
-        "SDPA cuDNN (under a mask gradient of k: 512 of 512 values not finite)."),
+        "Gradients are wrong on this device: SDPA flash (gradient of q: relative error 1 %, allowed 0.65 %); SDPA cuDNN (under a "
+        "mask gradient of k: 512 of 512 values not finite)."),
     ("gradients-right", "broke-off"): (
         lambda: trained(facts("cpu"), masked={"sdpa_math": OwnShape("failed", OUT_OF_MEMORY)}),
-        "Not measurable in full: the gradients that could be compared are right, with torch 2.13.0+cpu (at the run's own shape those of Naive, Naive in place, SDPA math and SDPA flash, "
-        "and under a mask output and gradients of Naive, Naive in place and SDPA flash), but SDPA math under a mask broke off."),
+        "Not measurable in full: all gradients compared are right (at the run's own shape those of Naive, Naive in place, SDPA "
+        "math and SDPA flash, and under a mask output and gradients of Naive, Naive in place and SDPA flash), but SDPA math "
+        "under a mask broke off."),
     ("gradients-right", "none-ran"): (
-        lambda: untrained(), "Not measurable: no variant's gradients could be compared with FP64, with torch 2.11.0+cu130 and cuDNN 9.19.0 (CUDA out of memory)."),
+        lambda: untrained(), "Not measurable: no variant's gradients could be compared with FP64 (CUDA out of memory)."),
     ("cures-cure", "one-cures"): (
         lambda: on_default(cures={"mask-in-fp32": cured()}),
-        "The one cure that these pages give helps on this device, with torch 2.11.0+cu130 and cuDNN 9.19.0: with it one public report (pytorch#191612) comes out right."),
+        "The one cure on these pages helps on this device: with it one public report (pytorch#191612) comes out right."),
     ("cures-cure", "all-cure"): (
         lambda: tried(facts(), {"mask-in-fp32": NOT_FINITE, **TRAPPED}, cures={"mask-in-fp32": cured(), "one-query-causal": cured()}),
-        "All 2 cures that these pages give help on this device, with torch 2.11.0+cu130 and cuDNN 9.19.0: "
-        "with them one public report (pytorch#191612) and one trap (one-query-causal) come out right."),
+        "All 2 cures on these pages help on this device: with them one public report (pytorch#191612) and one trap "
+        "(one-query-causal) come out right."),
     ("cures-cure", "some-fail"): (
         lambda: tried(facts(), {"mask-in-fp32": NOT_FINITE, **TRAPPED}, cures={"mask-in-fp32": cured("reproduces", compared=(compared(error=0.2),)), "one-query-causal": cured()}),
-        "Not every cure helps on this device, with torch 2.11.0+cu130 and cuDNN 9.19.0: pytorch#191612 (output: relative error 20 %, allowed 0.65 %) is not right after it; "
-        "these pages do not advise it."),
+        "Not every cure helps on this device: pytorch#191612 (output: relative error 20 %, allowed 0.65 %) is still not right, "
+        "so these pages do not advise it."),
     ("cures-cure", "not-run"): (
-        on_default, "Not measurable in full: with torch 2.11.0+cu130 and cuDNN 9.19.0, the cure of pytorch#191612 was not run on this device."),
+        on_default, "Not measurable in full: the cure of pytorch#191612 was not run on this device."),
     ("cures-cure", "nothing-to-cure"): (
-        lambda: tried(facts()), "Not measurable: nothing for which there is a cure comes out otherwise than a caller may expect on this device."),
+        lambda: tried(facts()), "Not measurable: nothing that has a cure goes wrong on this device."),
 }
 
 ON_DEVICES = {claim: {device: ("not measurable", "not-taken") for device in DEVICES} for claim in CLAIMS}
@@ -117,7 +119,7 @@ def test_one_reason_stands_behind_all_four_claims_of_an_older_run():
 def test_a_trap_alone_is_no_wrong_result_and_is_named_apart():
     trapped = asked("default-right", tried(facts(), TRAPPED))
     assert (trapped.verdict, trapped.case) == ("holds", "all-right")
-    assert trapped.because == ("Apart from these, and no wrong result of torch: unpinned, a call falls into a trap in one-query-causal.",)
+    assert trapped.because == ("Traps, which are documented behaviour and no wrong result, when unpinned: one-query-causal.",)
 
 
 def test_what_only_another_backend_gets_wrong_leaves_the_default_right():
@@ -129,17 +131,17 @@ def test_a_control_that_is_wrong_is_a_wrong_result_too():
     """The inputs of the report are refused, those beside it, which should be right, are not."""
     given = ProbeRun({"default": REFUSED}, {"default": wrong(error=0.5, picked="flash")})
     said = asked("default-right", tried(facts(), {"mask-in-fp32": given}))
-    assert said.headline.endswith("in 1 of 3 public reports, with torch 2.11.0+cu130 and cuDNN 9.19.0: pytorch#191612 on flash (its control, output: relative error 50 %, allowed 0.65 %).")
+    assert said.headline.endswith("in 1 of 3 public reports: pytorch#191612 on flash (its control, output: relative error 50 %, allowed 0.65 %).")
 
 
 def test_what_was_not_tried_is_told_by_its_cause():
     given = {"mask-in-fp32": ProbeRun(not_here="needs 40 GiB of memory"), "far-logits": everywhere(REFUSED)}
     said = asked("default-right", tried(facts(), given))
-    assert said.headline.startswith("Unpinned, torch gives a right result on this device in the one public report that ran,")
-    assert said.caveats == ("Refused by torch, so neither right nor wrong: cudnn-frontend#1072.",
-                            "Not tried, because the inputs do not fit this device: pytorch#191612 (needs 40 GiB of memory).")
+    assert said.headline.startswith("Unpinned, PyTorch is right on this device in the one public report that ran.")
+    assert said.caveats == ("Refused by torch (neither right nor wrong): cudnn-frontend#1072.",
+                            "Not tried, because the inputs do not suit this device: pytorch#191612 (needs 40 GiB of memory).")
     newer = asked("default-right", tried(facts(), left_out=("far-logits",)))
-    assert newer.caveats == ("Newer than this run, and not tried in it: cudnn-frontend#1072.",)
+    assert newer.caveats == ("Newer than this run, so not tried: cudnn-frontend#1072.",)
 
 
 def test_an_error_that_shows_in_one_row_alone_is_told_as_such():
@@ -228,7 +230,7 @@ def test_a_probe_that_this_program_no_longer_has_is_named_and_counts_nowhere():
     run = tried(facts())
     run = replace(run, watch=watch.build(with_more, [one.probe for one in run.watch.probes]))
     said = asked("default-right", run)
-    assert (said.case, said.caveats) == ("all-right", ("Recorded in this run, and no longer among the probes: `gone`.",))
+    assert (said.case, said.caveats) == ("all-right", ("In this run, but no longer among the probes: `gone`.",))
 
 
 def test_where_rounding_alone_outweighs_the_result_right_is_told_with_its_bound():

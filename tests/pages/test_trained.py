@@ -61,7 +61,7 @@ def test_a_run_that_compared_nothing_has_no_column_and_no_word_of_it() -> None:
 @pytest.mark.parametrize(("found", "said"), [
     (OwnShape("right"), "right"),
     (OwnShape("wrong", None, (compared("gradient of k", None),)), "wrong result: gradient of k: 512 of 512 values not finite"),
-    (OwnShape("takes-no-mask", "Flash attention does not support attn_mask."), "the backend takes no mask of one's own"),
+    (OwnShape("takes-no-mask", "Flash attention does not support attn_mask."), "the backend takes no `attn_mask`"),
     (OwnShape("refused", "No available kernel."), "refused: No available kernel."),
     (OwnShape("failed", "CUDA error: an illegal memory access was encountered"), "broke off: CUDA error: an illegal memory access was encountered"),
 ])  # fmt: skip
@@ -76,7 +76,7 @@ def test_the_pages_of_the_device_and_of_the_variant_say_it(monkeypatch: pytest.M
     row = next(one for one in files[f"runs/{run.slot}/index.md"].split("### Forward and backward")[1].splitlines() if one.startswith("| [SDPA cuDNN †]"))
     assert [cell.strip() for cell in row.strip("|").split("|")][1:] == ["wrong result", "—", "—", "—", "—", "1.0 %"]
     assert "- Forward and backward: wrong result: gradient of q: relative error 1.01 %, allowed 0.65 %. Its times count for nothing." in files["variants/sdpa_cudnn.md"]
-    assert "- The same attention with its causal mask given as a mask, output and gradients: the backend takes no mask of one's own." in files["variants/sdpa_flash.md"]
+    assert "- The same attention with its causal mask given as a mask, output and gradients: the backend takes no `attn_mask`." in files["variants/sdpa_flash.md"]
 
 
 def test_facts_have_what_was_compared() -> None:

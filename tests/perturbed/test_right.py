@@ -40,7 +40,7 @@ def test_nothing_is_said_against_the_unpinned_call_where_nothing_reproduces_ther
 def test_nothing_to_pin_is_said_with_its_conditions_where_the_unpinned_call_is_not_right_everywhere(copies: Harness):
     front = copies["probe_on_default"].front
     assert "so there is nothing to pin for speed" not in front
-    assert "Unpinned, PyTorch picks SDPA cuDNN for this shape; without a mask of one's own and without gradients there is nothing to pin for speed.\n" in front
+    assert "Unpinned, PyTorch picks SDPA cuDNN for this shape; with no `attn_mask` and no gradients there is nothing to pin for speed.\n" in front
 
 
 def test_what_to_write_stands_before_all_advice(copies: Harness):
@@ -67,7 +67,7 @@ def test_advice_whose_words_rule_a_condition_out_is_given_without_it(copies: Har
 def test_a_pinned_backend_that_is_wrong_limits_what_leads_to_it(copies: Harness):
     text = copies["probe_elsewhere"].pages["findings/math-slowdown.md"]
     assert "Not for unsafe call 1 (“Is it right?”)." in text
-    assert "| 1 | a mask of its own and operands that are not contiguous | efficient |" in copies["probe_elsewhere"].pages["findings/is-it-right.md"]
+    assert "| 1 | an `attn_mask` and operands that are not contiguous | efficient |" in copies["probe_elsewhere"].pages["findings/is-it-right.md"]
 
 
 def test_a_variant_is_marked_wherever_it_is_ranked(copies: Harness):
