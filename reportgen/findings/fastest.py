@@ -260,8 +260,8 @@ ANSWERS: dict[str, Case] = {"said": answer("{said}")}
 
 
 def answer_rule(facts: RunFacts) -> Decision:
-    """Who leads and by how much: the front page's sentences."""
-    return decide("said", said=lead.winner(facts).replace("**", ""))
+    """Who leads and by how much."""
+    return decide("said", said=lead.leader(facts).replace("**", ""))
 
 
 FINDING = Finding(

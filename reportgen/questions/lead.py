@@ -34,6 +34,16 @@ def _ratio(ranking: Ranking, slow: str, fast: str) -> str:
     return "" if ratio is None else f", {Ratio(ratio)} as long"
 
 
+def leader(facts: RunFacts) -> str:
+    """Which implementation is fastest, in the first sentence of `winner` where one is, and all of it else."""
+    ranking = rank(facts)
+    if ranking.standing is not Standing.ONE:
+        return winner(facts)
+    best, second = ranking.order[:2]
+    return (f"{facts.variants[best].title} is the fastest here: {_time(facts, best, ranking.quantity.name)} of {ranking.quantity.label} per forward; "
+            f"{facts.variants[second].title} needs {_time(facts, second, ranking.quantity.name)}{_ratio(ranking, second, best)}.{marked(facts, ranking.leaders)}")
+
+
 def winner(facts: RunFacts) -> str:
     """Which implementation is fastest, and how far the next and the naive one are behind; or why nobody may be called so."""
     ranking = rank(facts)
