@@ -17,7 +17,7 @@ from case_tables import outcome
 import variants
 from reportgen import pages
 from reportgen.analysis import RunFacts, State, VariantFacts
-from reportgen.pages import board, compare, device, front, glance, navigation, pictures, site, summaries, tree
+from reportgen.pages import board, claims, compare, device, front, glance, navigation, pictures, site, summaries, tree
 from reportgen.pages import variant as variant_page
 from reportgen.pages.cells import Bar, dims, signed
 from reportgen.pages.environment import environment
@@ -196,7 +196,7 @@ def test_a_file_and_a_line_put_a_variant_everywhere(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-m", "reportgen", "render"], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     docs = tmp_path / "docs"
-    text = {name: (docs / name).read_text(encoding="utf-8") for name in ("index.md", "compare.md", "nav.yml", "variants/my_own.md")}
+    text = {name: (docs / name).read_text(encoding="utf-8") for name in ("index.md", "compare.md", "claims.md", "nav.yml", "variants/my_own.md")}
     assert "def forward" in text["variants/my_own.md"] and "recorded before" in text["variants/my_own.md"]
     assert '"My own": variants/my_own.md' in text["nav.yml"]
     assert "| [My own](variants/my_own.md) | recorded before | — |" in text["index.md"]
@@ -241,6 +241,19 @@ def test_the_glance_holds_what_is_compared_first() -> None:
 
 
 # Verdicts --------------------------------------------------------------------------------------
+
+
+def test_the_matrix_has_a_row_per_claim_and_a_cell_per_run() -> None:
+    """Every id is an anchor; the word of the verdict stands in each cell, so that the page tells the same without colours and scripts."""
+    runs = [facts("h200"), facts("cpu")]
+    built = site.build(runs, runs[0].slot, _real())
+    page = claims.render(built)
+    rows = re.findall(r'<tr id="([\w.-]+)">\n(.*?)</tr>', page, re.S)
+    assert [name for name, _ in rows] == [claim.id for finding in _real() for claim in finding.claims]
+    in_order = sorted(run.slot for run in runs)
+    for name, cells in rows:
+        assert re.findall(r'<td><span class="verdict [\w-]+">([\w ]+)</span></td>', cells) == [built.outcomes[slot][name].verdict for slot in in_order]
+    assert "<td>ours</td>" in dict(rows)["default-right"] and "<td>the article</td>" in dict(rows)["memcpy-hidden"]
 
 
 def test_one_reason_for_many_claims_is_said_once() -> None:
