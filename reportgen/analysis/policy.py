@@ -111,6 +111,17 @@ class Policy:
         rule = self.rule(call)
         return rule.order if rule else ()
 
+    def loses(self, spot: Spot) -> float | None:
+        """How much longer a measured call takes by the rules, as a share of the fastest time; `None` where that is not known."""
+        lost = regret(spot, self.order(spot.call))
+        return lost if lost < inf else None
+
+    @property
+    def regret(self) -> float | None:
+        """The mean of `loses` over the measured calls at which that and what torch's own pick loses are known: those the rules were made from."""
+        lost = [own for spot in self.facts.spots if (own := self.loses(spot)) is not None and spot.loss is not None]
+        return fmean(lost) if lost else None
+
     @property
     def pinning(self) -> tuple[Rule, ...]:
         """The rules that pin, those that save most first."""

@@ -8,6 +8,7 @@ from variants.backends import BACKENDS
 
 from ..analysis.map_series import Along, ModelCalls, Series, length
 from ..analysis.maps import Default, MapFacts, Spot
+from ..analysis.policy import Policy
 from ..questions import map_words as words
 from ..saying.tables import Column, Table, Url, columns
 from ..saying.units import Bytes, Count, FlopPerSecond, Ratio, Seconds
@@ -51,7 +52,7 @@ def _fastest(spot: Spot) -> str:
 
 
 def _longer(by: float | None) -> str | None:
-    return None if by is None else f"+{words.share(by)}"
+    return None if by is None else words.longer(by)
 
 
 def _default(spot: Spot) -> str | None:
@@ -71,21 +72,29 @@ def _time(spot: Spot, backend: str) -> str | None:
 
 def losses(spots: Sequence[Spot]) -> Table:
     """Where torch's own pick is beaten, worst first."""
-    rows = ((Sentence(words.said(spot.call)), f"+{words.share(spot.loss or 0.0)}", words.title(spot.point.picked or ""), Seconds(spot.picked.median) if spot.picked else None,
+    rows = ((Sentence(words.said(spot.call)), words.longer(spot.loss or 0.0), words.title(spot.point.picked or ""), Seconds(spot.picked.median) if spot.picked else None,
              words.title(spot.order[0].backend), Seconds(spot.order[0].median), "yes" if spot.host_bound else "no") for spot in spots)
     return Table(columns("Call", "#The default takes", "torch picks", "#its time", "Fastest", "#its time", "Host is the limit"), tuple(rows))
 
 
-def models(found: Sequence[ModelCalls]) -> Table:
+def models(found: Sequence[ModelCalls], rules: Policy) -> Table:
     """A row per call of a model; a call that the map does not hold yet says so."""
     rows = []
     for one in found:
         for call, spot in one.spots:
             picked = words.title(spot.point.picked) if spot and spot.point.picked else None
-            rows.append((Url(one.preset.name, one.preset.source), Sentence(words.said(call)), words.outcome(spot) if spot else "not measured yet", picked,
-                         _default(spot) if spot else None, Seconds(spot.best.median) if spot and spot.best else None))
+            order = rules.order(call)
+            advice = words.title(order[0]) if order else "leave it to torch"
+            rows.append((Url(one.preset.name, one.preset.source), Sentence(words.said(call)), words.outcome(spot, pick=False) if spot else "not measured yet", picked,
+                         _default(spot) if spot else None, advice, _advised(rules, spot) if spot else None, Seconds(spot.best.median) if spot and spot.best else None))
     notes = tuple(f"{one.preset.name}: {one.preset.note}" for one in found if one.preset.note)
-    return Table(columns("Model", "Call", "Fastest", "torch picks", "#which takes", "#Time of the fastest"), tuple(rows), notes=notes)
+    return Table(columns("Model", "Call", "Fastest", "torch picks", "#which takes", "What to write", "#which takes", "#Time of the fastest"), tuple(rows), notes=notes)
+
+
+def _advised(rules: Policy, spot: Spot) -> str | None:
+    """How much longer the call takes by the rules."""
+    lost = rules.loses(spot)
+    return None if lost is None else "as long" if lost == 0 or not rules.order(spot.call) and spot.default is Default.BEST else words.longer(lost)
 
 
 def host(facts: MapFacts) -> Table:

@@ -83,7 +83,7 @@ def _render(site: Site, facts: MapFacts, rules: policy.Policy, path: str, others
                 winners=[(title, map_tables.winners(some)) for title, some in grids(found)],
                 losses=map_tables.losses(loses[:HEAD]) if loses else None, more_losses=map_tables.losses(loses[HEAD:]) if loses[HEAD:] else None,
                 crossings=[words.crossing(one) for one in crossovers(found)], hosts=[words.host_bound(one) for one in host_limits(found)],
-                host=_some(map_tables.host(facts)), models=_some(map_tables.models(models(facts))), wrong=_some(map_tables.wrong(facts)), refusals=_some(map_tables.refusals(facts)),
+                host=_some(map_tables.host(facts)), models=_some(map_tables.models(models(facts), rules)), wrong=_some(map_tables.wrong(facts)), refusals=_some(map_tables.refusals(facts)),
                 series=[(words.family(one), map_tables.one_series(facts, one)) for one in found], threshold=words.share(facts.threshold), floor=words.share(facts.floor),
                 rounds=facts.header.rounds, others=devices(others) if others else None)
 
@@ -116,5 +116,5 @@ def stands(facts: MapFacts) -> str:
 def devices(maps: list[MapFacts]) -> Table:
     """A row per device with a map."""
     rows = ((Link(one.header.device.name, device_path(one)), Count(len(one.spots)), Count(len(one.default_is(Default.LOSES))),
-             None if one.regret is None else f"+{words.share(one.regret)}") for one in maps)
+             None if one.regret is None else words.longer(one.regret)) for one in maps)
     return Table(columns("Device", "#Calls", "#torch's pick loses at", "#on average"), tuple(rows))

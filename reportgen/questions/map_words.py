@@ -31,6 +31,24 @@ def share(value: float) -> str:
     return f"{significant(100 * value, 2)} %"
 
 
+def longer(by: float) -> str:
+    """How much longer something takes than the fastest, for a cell: `+31 %`, `2.9×` from twice as long on.
+
+    >>> longer(0.312), longer(1.9), longer(29.0)
+    ('+31 %', '2.9×', '30×')
+    """
+    return f"+{share(by)}" if by < 1 else f"{significant(1 + by, 2)}×"
+
+
+def takes(by: float) -> str:
+    """The same in a sentence.
+
+    >>> takes(0.312), takes(1.9)
+    ('31 % longer', '2.9 times as long')
+    """
+    return f"{share(by)} longer" if by < 1 else f"{significant(1 + by, 2)} times as long"
+
+
 def heads(call: Call) -> str:
     return f"{plural(call.heads, 'head')}" if not call.grouped else f"{call.heads} heads over {call.kv_heads}"
 
@@ -65,11 +83,13 @@ def family(one: Series) -> str:
     return f"{kind(one.family)}, {heads(one.family)}, {same}"
 
 
-def outcome(spot: Spot) -> str:
-    """Who wins a point, for a cell: `cuDNN +80 %`, `~ flash, cuDNN`, `math only`; with torch's pick where that loses or is wrong."""
+def outcome(spot: Spot, pick: bool = True) -> str:
+    """Who wins a point, for a cell: `cuDNN +80 %`, `cuDNN 2.4×`, `~ flash, cuDNN`, `math only`; with torch's pick where that loses or is wrong, if wanted."""
     names = ", ".join(title(name) for name in spot.leaders)
-    found = {Standing.WINNER: f"{names} +{share(spot.margin or 0.0)}", Standing.TIE: f"~ {names}", Standing.ALONE: f"{names} only",
+    found = {Standing.WINNER: f"{names} {longer(spot.margin or 0.0)}", Standing.TIE: f"~ {names}", Standing.ALONE: f"{names} only",
              Standing.UNDECIDED: f"{names}?", Standing.NOBODY: "none"}[spot.standing]
+    if not pick:
+        return found
     if spot.default is Default.LOSES:
         return f"{found}, torch picks {title(spot.point.picked or '')}"
     return f"{found}, torch picks {title(spot.point.picked or '')}: wrong" if spot.default is Default.WRONG else found
@@ -112,8 +132,8 @@ def _default(facts: MapFacts) -> str:
     if not loses:
         return "Torch's own pick loses at none of them."
     worst = loses[0]
-    return (f"Torch's own pick loses at {Count(len(loses))}, at worst {share(worst.loss or 0.0)} ({title(worst.point.picked or '')} where {title(worst.order[0].backend)} is faster: "
-            f"{said(worst.call)}), and {share(regret)} on average over all.")
+    return (f"Torch's own pick loses at {Count(len(loses))}, at worst by {longer(worst.loss or 0.0)} ({title(worst.point.picked or '')} where {title(worst.order[0].backend)} is faster: "
+            f"{said(worst.call)}), and takes {takes(regret)} on average over all.")
 
 
 def crossing(one: Crossover) -> str:

@@ -13,7 +13,7 @@ from ..analysis.policy import Evidence, Kind, Policy, Rule, Span
 from ..probes import Needs
 from ..saying.units import Count, plural
 from . import right_words
-from .map_words import share
+from .map_words import share, takes
 from .model import Leads
 
 _MASKS = {"none": "no mask", "causal": "`is_causal=True`", "bool": "a bool mask", "float": "a float mask"}
@@ -67,8 +67,8 @@ def rests_on(rule: Rule) -> str:
         wrong = any(spot.default is Default.WRONG for spot in found.spots)
         return f"Torch's own pick {'gives a wrong result' if wrong else 'has no time to compare'} at some of {plural(count, 'measured call')}; {own}{bound}."
     if count == 1:
-        return f"Torch's own pick takes {share(found.default_mean)} longer at the one measured call, {_keys(found)}; {own}{bound}."
-    return (f"Torch's own pick takes {share(found.default_mean)} longer on average over {plural(count, 'measured call')}, {_keys(found)}, and {share(found.default_worst or 0.0)} at worst; "
+        return f"Torch's own pick takes {takes(found.default_mean)} at the one measured call, {_keys(found)}; {own}{bound}."
+    return (f"Torch's own pick takes {takes(found.default_mean)} on average over {plural(count, 'measured call')}, {_keys(found)}, and {takes(found.default_worst or 0.0)} at worst; "
             f"{own}{bound}.")
 
 
@@ -86,6 +86,9 @@ def leave(policy: Policy) -> str:
     if bound:
         said += (f" At {Count(bound)} the CPU takes as long to queue the call as the GPU to run it, or longer: there, another backend saves nothing in a loop that launches call by call, "
                  "and the `with` costs time of its own.")
+    own, default = policy.regret, facts.regret
+    if policy.pinning and own is not None and default is not None:
+        said += f" On average over the measured calls, from which they were made, these rules lose {share(own)}, and torch's own pick loses {share(default)}."
     return said
 
 
