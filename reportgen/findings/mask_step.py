@@ -21,7 +21,7 @@ WORDS = {"broadcast": "broadcast mask", "full": "full-size mask", "mul": "produc
 _WHY = (
     Because("kernels", "The kernels' names give the cause: {kernels}."),
     Because("counted", "Counted: {counted}."),
-    Because("product", "For scale: a product on the same scores takes {product}."),
+    Because("product", "For scale: a product on the same scores takes {product}; the mask step takes {beside} as long."),
     Because("share", "In {probed} this step is one kernel of {traced}, {share} of the GPU time{rank}."),
 )
 _NOTE = Because("note", "Of the times here: {note}.")
@@ -34,8 +34,8 @@ CASES: dict[str, Case] = {
         "Broadcasting the mask is what costs: `masked_fill_` takes {broadcast} with the `[S, S]` mask and {full} with the same mask written out in full, "
         "although that one asks for {more} more ({ratio}; {processes}).",
         because=_WHY, caveats=(_NOTE, _CACHED, OTHER_SHAPE),
-        advice=(Advice("Where a mask must be applied by hand, write it out once at full size, `mask.expand_as(scores).contiguous()`, and keep it for every layer and step that shares it.",
-                       "It takes {mask_bytes}. Measured on the op alone; the forward around it is the same.", saves="saves"),),
+        advice=(Advice("Where a mask must be applied by hand, write it out once at full size, `mask.expand_as(scores).contiguous()`, and keep it for every layer and step that shares it (measured on the op alone).",
+                       "It takes {mask_bytes}.", saves="saves"),),
     ),
     "same": Case(
         "within noise",
@@ -76,10 +76,10 @@ def _why(facts: RunFacts, found: MaskCost) -> dict[str, object]:
     """What the names, the counters and the trace show; empty where they show nothing."""
     slow, fast = found.broadcast, found.full
     kernels = f"{_named(slow)} works out each element's place in the mask by itself, {_named(fast)} loads several neighbours at once" if found.by_name else ""
-    product = f"{Seconds(found.mul.time.median)}, {Ratio(found.beside.ratio.median)} less" if found.beside.winner == "second" else ""
+    product = Seconds(found.mul.time.median) if found.beside.winner == "second" else None
     step, time = found.traced, facts.variants[PROBED].gpu_time if PROBED in facts.variants else None
     known = step is not None and time is not None and found.same
-    return {"kernels": kernels, "counted": _counted(slow, fast) if found.by_count else "", "product": product, "probed": facts.variants[PROBED].title if known else "",
+    return {"kernels": kernels, "counted": _counted(slow, fast) if found.by_count else "", "product": product, "beside": Ratio(found.beside.ratio.median), "probed": facts.variants[PROBED].title if known else "",
             "traced": Seconds(step.duration) if step else None, "share": Percent(float(significant(100 * step.duration / time.median, 3))) if known and step and time else None,
             "rank": ", more than any other" if known and step and largest(facts, step) else ""}
 

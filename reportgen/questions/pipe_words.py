@@ -14,7 +14,7 @@ _SHORT = {Busy.ISSUE: "issue slots", Busy.TENSOR: "tensor pipe", Busy.XU: "XU", 
 
 
 def why(facts: RunFacts) -> str:
-    """`SDPA cuDNN runs fewer instructions than SDPA flash (…); …`: a part for each neighbouring pair that the counters tell apart; else empty."""
+    """`SDPA cuDNN executes fewer warp instructions than SDPA flash (…); …`: a part for each neighbouring pair that the counters tell apart; else empty."""
     return "; ".join(_why(facts, pair) for pair in contrasts(facts))
 
 
@@ -22,7 +22,7 @@ def _why(facts: RunFacts, pair: Contrast) -> str:
     fast, slow = (facts.variants[one.variant].title for one in (pair.fast, pair.slow))
     parts = []
     if pair.fewer:
-        parts.append(f"runs fewer instructions than {slow} ({millions(pair.fast.instructions)} million of warps against {millions(pair.slow.instructions)} million)")
+        parts.append(f"executes fewer warp instructions than {slow} ({millions(pair.fast.instructions)} million against {millions(pair.slow.instructions)} million)")
     if pair.busier:
         beside = f" than {slow}" if not parts else ""
         parts.append(f"keeps the tensor pipe busier{beside} ({whole(pair.fast.counters.tensor_pct)} of the time against {whole(pair.slow.counters.tensor_pct)})")

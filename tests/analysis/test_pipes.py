@@ -32,9 +32,9 @@ def test_the_next_slower_one_is_told_apart_by_what_was_counted():
     told = [(pair.fast.variant, pair.slow.variant, pair.fewer, pair.busier, pair.denser is not None) for pair in pipes.contrasts(run())]
     assert told == [("sdpa_cudnn", "sdpa_flash", True, False, True), ("sdpa_flash", "sdpa_efficient", True, True, False)]
     first, second = pipe_words.why(run()).split("; ")
-    assert first.startswith("SDPA cuDNN runs fewer instructions than SDPA flash (21.8 million of warps against 34.2 million) and does 1.") and first.endswith(
+    assert first.startswith("SDPA cuDNN executes fewer warp instructions than SDPA flash (21.8 million against 34.2 million) and does 1.") and first.endswith(
         "× the matrix work per second with the tensor pipe no busier (40 % against 39 %): its name says `wgmma`, and SDPA flash is written for `mma.sync`")
-    assert second == ("SDPA flash runs fewer instructions than SDPA efficient (34.2 million of warps against 92.9 million) and keeps the tensor pipe busier "
+    assert second == ("SDPA flash executes fewer warp instructions than SDPA efficient (34.2 million against 92.9 million) and keeps the tensor pipe busier "
                       "(39 % of the time against 24 %)")
 
 
@@ -79,7 +79,7 @@ def test_the_table_has_the_fastest_first_and_whole_percent():
 
 def test_the_finding_gives_the_counted_reason():
     because = outcome("flash-fastest", run()).because
-    assert any(line.startswith("The counters tell more: SDPA cuDNN runs fewer instructions than SDPA flash (21.8 million") for line in because)
+    assert any(line.startswith("The counters tell more: SDPA cuDNN executes fewer warp instructions than SDPA flash (21.8 million") for line in because)
 
 
 def reading(built: RunFacts, name: str):
