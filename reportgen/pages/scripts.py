@@ -35,10 +35,10 @@ def has(facts: RunFacts, name: str) -> bool:
     return text(facts, name) is not None
 
 
-def render(site: Site) -> dict[str, str]:
-    """The scripts of the featured run, by path: shared pages show its bars."""
+def render(site: Site) -> dict[str, bytes]:
+    """The scripts of the featured run, by path: shared pages show its bars. They are code and no pages, so bytes, as charts are."""
     found = {name: text(site.featured, name) for name in site.featured.variants}
-    return {path(name): script for name, script in found.items() if script is not None}
+    return {path(name): script.encode() for name, script in found.items() if script is not None}
 
 
 def text(facts: RunFacts, name: str) -> str | None:

@@ -123,6 +123,14 @@ VERDICTS: dict[str, dict[str, tuple[str, str | None]]] = {
                                "cures-cure": (UNMEASURED, "recorded-before")},
     "wrong_gradients_under_a_mask": {"gradients-right": (DIFFERS, "wrong"), "default-right": (HOLDS, "all-right"), "flash-fastest": (DIFFERS, "other-wins")},
     "wrong_gradients": {"gradients-right": (DIFFERS, "wrong"), "default-right": (HOLDS, "all-right")},
+    "mask_broadcast_costs": {"mask-broadcast": (HOLDS, "broadcast")},
+    "mask_full_costs_more": {"mask-broadcast": (DIFFERS, "full-slower")},
+    "mask_makes_no_difference": {"mask-broadcast": (NOISE, "same")},
+    "mask_step_not_timed": {"mask-broadcast": (UNMEASURED, "not-timed")},
+    "extras_faster": {"scaled-q-faster": (HOLDS, "faster"), "baddbmm-faster": (HOLDS, "faster"), "flash-fastest": (DIFFERS, "other-wins")},
+    "extras_slower": {"scaled-q-faster": (DIFFERS, "slower"), "baddbmm-faster": (DIFFERS, "slower")},
+    "extras_level": {"scaled-q-faster": (NOISE, "same"), "baddbmm-faster": (NOISE, "same")},
+    "extras_wrong": {"scaled-q-faster": (UNMEASURED, "wrong-result"), "baddbmm-faster": (UNMEASURED, "wrong-result")},
     "another_workload": {"math-3.7x": (UNMEASURED, "other-workload"), "math-slower": (HOLDS, "slower"), "flash-fastest": (DIFFERS, "other-wins")},
 }
 """Copy → claim → verdict and case; no case where it is a matter of words."""

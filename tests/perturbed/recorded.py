@@ -44,6 +44,9 @@ def as_schema_1(content: dict[str, Any]) -> None:
     """Brings a run of today into the words of schema 1, in place: a recording of an older program."""
     content["schema_version"] = 1
     content.pop("correctness", None)
+    content["probes"].pop("mask_step", None)
+    if content["counters"]:
+        content["counters"].pop("mask_step", None)
     for entry in content["variants"].values():
         entry.pop("own_mask", None)
         (entry["training"] or {}).pop("compared", None)

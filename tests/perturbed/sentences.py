@@ -23,6 +23,13 @@ class Entry:
 
 
 NEVER = (
+    Entry("measured", "mask_broadcast_costs mask_full_costs_more mask_makes_no_difference", "findings/mask-step.md", (r"kernels' names give the cause", r"Counted: [\d.]+ million warp")),
+    Entry("measured", "mask_full_costs_more mask_makes_no_difference mask_step_not_timed", "everywhere", (r"write it out once at full size",)),
+    Entry("measured", "extras_slower extras_level extras_wrong", "everywhere", (r"Scale the queries, not the scores", r"Let the first matmul scale and mask")),
+    Entry("measured", "extras_wrong", "findings/by-hand.md", (r"464 µs",)),
+    Entry("measured", "pipes_alike", "everywhere", (r"executes fewer warp instructions than", r"keeps the tensor pipe busier")),
+    Entry("measured", "pipes_turned_round", "everywhere", (r"executes fewer warp instructions than", r"keeps the tensor pipe busier")),
+    Entry("measured", "pipes_told pipes_alike", "hardware/limits.md", (r"nothing here counts stalls",)),
     Entry("A1", "as_recorded", "everywhere", (r"Naive and Naive in place(: their matmuls| \d+\.\d %)",)),
     Entry("A1", "two_dots_near", "everywhere", (r"SDPA (flash|efficient) and SDPA (flash|efficient) \d+(\.\d)? (%|FLOP per byte)",)),
     Entry("A2", "ratios_of_medians", "everywhere", (r"1\.67×",)),
@@ -129,6 +136,9 @@ NEVER = (
 )
 
 MUST = (
+    Entry("measured", "mask_broadcast_costs", "findings/mask-step.md", (r"takes 358 µs with the `\[S, S\]` mask and 157 µs",)),
+    Entry("measured", "extras_faster", "front", (r"Scale the queries, not the scores", r"Let the first matmul scale and mask")),
+    Entry("measured", "pipes_told", "findings/fastest.md", (r"SDPA cuDNN executes fewer warp instructions than SDPA flash \(21\.8 million against 34\.2 million\)", r"39 % of the time against 24 %")),
     Entry("A2", "ratios_of_medians", "front", (r"SDPA flash needs 117 µs, 1\.50× as long",)),
     Entry("A2", "ratios_of_medians", "readme", (r"1\.50×",)),
     Entry("B1", "wrong_default wrong_default_not_finite old_wrong_default", "head", (r"SDPA cuDNN\b[^\n]*wrong|wrong[^\n]*SDPA cuDNN",)),

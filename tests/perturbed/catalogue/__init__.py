@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from ..registry import PERTURBATIONS, Perturbation
-from . import accuracy, counted, devices, gaps, launches, refused, right, steps, suspect, times, unlike  # noqa: F401 - they declare
+from . import accuracy, counted, devices, gaps, launches, measured, refused, right, steps, suspect, times, unlike  # noqa: F401 - they declare
 
 __all__ = ["PERTURBATIONS", "Perturbation"]
