@@ -8,6 +8,7 @@ from ..analysis import RunFacts, VariantFacts
 from ..analysis.ranking import faster
 from ..analysis.roofline import arithmetic_share, forwards, ridge
 from ..analysis.round_trips import Lead, RoundTrips, Slack, Weight, round_trips
+from ..analysis.savings import saving
 from ..analysis.traffic import scores_in_memory
 from ..questions import needs
 from ..questions.limit_words import BEYOND_CACHE, percent
@@ -29,7 +30,7 @@ _BECAUSE = (
 )
 _CAVEATS = (OTHER_SHAPE, Because("modelled", "No hardware counter ran, so the bytes are those that the steps ask for by their shapes."))
 _USE_FUSED = Advice("Use a fused backend wherever you can: it makes no pass over the score matrix, and their time grows with the square of the sequence length.",
-                    needs="fused", leads=Leads("fused"))
+                    needs="fused", leads=Leads("fused"), saves="saves")
 _ALONE = Advice("Bandwidth alone does not predict this code's time: {far_below} far below copy speed.", needs="far_below")
 _BANDWIDTH = replace(_ALONE, more="A fused backend removes these passes whatever limits them.", more_needs="fused", more_leads=Leads("fused"))
 """fused: a backend that is right, faster than both and whose scores take no memory."""
@@ -86,9 +87,10 @@ def _args(facts: RunFacts, found: dict[str, RoundTrips]) -> dict[str, object]:
         args |= {f"{prefix}_passes": percent(trips.passes / trips.total), f"{prefix}_matmuls": percent(trips.matmuls / trips.total), f"{prefix}_share": percent(trips.share),
                  f"unknown_{prefix}": percent(trips.unknown / trips.total), f"{prefix}_slack": listed([_left(one) for one in trips.slack]),
                  f"{prefix}_flop": None if flop is None else percent(flop), f"{prefix}_side": _side(facts, variant)}
+    sparing = _sparing(facts)
     far = [one.role for one in found[PAIR[0]].slack if one.far_below and one.role != "matmul"]
     return {**args, **counted_args(*(facts.variants[name] for name in PAIR)), "far_below": f"{listed(far)} {'run' if len(far) > 1 else 'runs'}" if far else None,
-            "modelled": not all(trips.counted for trips in found.values()), "fused": bool(_sparing(facts)), "other_workload": other_workload(facts)}
+            "modelled": not all(trips.counted for trips in found.values()), "fused": bool(sparing), "saves": saving(facts, PAIR[0], sparing[0]) if sparing else None, "other_workload": other_workload(facts)}
 
 
 def _left(one: Slack) -> str:

@@ -13,7 +13,7 @@ from ..saying.tables import Table, Url, columns
 from ..saying.units import Percent, listed
 from . import summaries
 from .environment import page
-from .site import Site, device_said
+from .site import Site, device_said, stands
 
 SDPA, LIMIT, PROFILE = "sdpa.md", "which-limit.md", "profile-your-model.md"
 TITLES = {SDPA: "What SDPA accepts", LIMIT: "Which limit am I at?", PROFILE: "Profile your own model"}
@@ -24,7 +24,7 @@ _TEMPLATES = {SDPA: "sdpa.md.j2", LIMIT: "which_limit.md.j2", PROFILE: "profile_
 def render(site: Site, path: str) -> str:
     """One of these pages, with the featured run's numbers where it has any."""
     facts = site.featured
-    return page(_TEMPLATES[path], path, device=device_said(facts), folder=f"runs/{facts.slot}/index.md", facts=facts, title=TITLES[path], accepts=accepts(), picks=picks_table(facts),
+    return page(_TEMPLATES[path], path, device=device_said(facts), folder=f"runs/{facts.slot}/index.md", stands=stands(facts), accepts=accepts(), picks=picks_table(facts),
                 backends=BACKENDS, limits=limits(facts), said=said(paces(facts)), half=Percent(100 * HALF), host_bound=Percent(100 * HOST_BOUND))
 
 
