@@ -13,20 +13,21 @@ from ..analysis.maps import MapFacts
 from ..questions.model import Finding
 from ..readings import READINGS
 from ..run import Run
-from ..shapes import record
-from . import claims, compare, device, finding, front, guides, names, navigation, reading, scripts, shape_map, site, tree, variant
+from ..shapes import folder, record
+from ..shapes.folder import Folder
+from . import beside, bill, claims, compare, device, finding, front, guides, names, navigation, reading, scripts, shape_map, site, tree, variant, why
 
 ASSETS = "assets"
 
 
 def render_facts(all_facts: Sequence[RunFacts], featured: str, findings: Sequence[Finding] | None = None,
-                 maps: Sequence[MapFacts] = ()) -> dict[str, str | bytes]:
+                 maps: Sequence[MapFacts] = (), folders: Sequence[Folder] = ()) -> dict[str, str | bytes]:
     """Every generated file: path below the docs root → Markdown, SVG, Python or JSON.
 
     Args:
         featured: slot of the run that shared pages show in full.
         findings: all of them where not given; tests give fewer.
-        maps: of devices that have one.
+        maps: of devices that have one; folders: what lies beside the maps.
     Raises:
         ValueError: no run is in that slot.
     """
@@ -34,7 +35,7 @@ def render_facts(all_facts: Sequence[RunFacts], featured: str, findings: Sequenc
         from ..findings import FINDINGS
 
         findings = FINDINGS
-    all_pages = site.build(all_facts, featured, findings, maps)
+    all_pages = site.build(all_facts, featured, findings, maps, folders)
     found = all_pages.files
     found[front.INDEX] = front.index(all_pages)
     for number, item in enumerate(all_pages.findings, start=1):
@@ -47,7 +48,8 @@ def render_facts(all_facts: Sequence[RunFacts], featured: str, findings: Sequenc
     found[compare.PATH] = compare.render(all_pages)
     found[claims.PATH] = claims.render(all_pages)
     found[names.PATH] = names.render(all_pages)
-    found.update(shape_map.files(all_pages))
+    for room in (shape_map, why, bill, beside):
+        found.update(room.files(all_pages))
     for path in front.READING:
         found[path] = front.reading(all_pages, path)
     for facts in all_pages.runs:
@@ -71,7 +73,7 @@ def render(runs: Sequence[Run], out: Path, featured: str, source: Path, maps: Se
     committed docs folder), the evidence and the style sheets are copied, so that `out` builds alone.
 
     Args:
-        maps: files of recorded maps.
+        maps: files of recorded maps, and of what lies beside them.
     """
     tree.write(files(runs, featured, maps), out)
     tree.copy_evidence({run.slot: run for run in runs}, out, maps)
@@ -81,9 +83,10 @@ def render(runs: Sequence[Run], out: Path, featured: str, source: Path, maps: Se
 
 
 def files(runs: Sequence[Run], featured: str, maps: Iterable[Path] = ()) -> dict[str, str | bytes]:
-    """As `render_facts`, from recorded runs and the files of recorded maps."""
-    read = [maps_room.build(record.read(file), file.parent.name) for file in maps]
-    return render_facts([facts_room.build(run) for run in runs], featured, maps=read)
+    """As `render_facts`, from recorded runs, the files of recorded maps, and what lies beside them."""
+    own = [file for file in maps if file.name == record.MAP_FILE]
+    read = [maps_room.build(record.read(file), file.parent.name) for file in own]
+    return render_facts([facts_room.build(run) for run in runs], featured, maps=read, folders=folder.read([file for file in maps if file not in own]))
 
 
 def check(runs: Sequence[Run], docs: Path, featured: str) -> list[str]:

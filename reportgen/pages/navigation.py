@@ -6,7 +6,7 @@ import json
 
 from ..readings import READINGS
 from ..saying import markup
-from . import guides, reading, shape_map
+from . import beside, bill, guides, reading, shape_map, why
 from .site import Site, device_name
 
 RUN_PAGES = (("The run", "index"), ("Findings", "findings"), (reading.SECTION, reading.FOLDER), ("Traces", "variants"))
@@ -18,7 +18,8 @@ LONGEST = 160
 def render(site: Site) -> str:
     """One line per page, so that a new device adds lines and changes none."""
     lines = ["# Generated from the recorded runs by `make render`.", "nav:", _entry(1, "Start here", "index.md")]
-    lines += [_entry(1, "Which backend, at which shape?", shape_map.PATH), "  - Your own code:", *(_entry(2, title, path) for path, title in guides.TITLES.items())]
+    lines += ["  - At your shapes:", _entry(2, "Which backend, at which shape?", shape_map.PATH), _entry(2, "Why not flash?", why.PATH), _entry(2, "What does a new length cost?", bill.PATH)]
+    lines += [*([_entry(2, "And beside SDPA?", beside.PATH)] if beside.PATH in site.files else []), "  - Your own code:", *(_entry(2, title, path) for path, title in guides.TITLES.items())]
     lines += ["  - Findings:", *(_entry(2, finding.title, f"findings/{finding.slug}.md") for finding in site.findings)]
     lines += [f"  - {reading.SECTION}:", *(_entry(2, one.title, reading.path(one)) for one in READINGS)]
     lines += ["  - Variants:", *(_entry(2, _short(v.title), f"variants/{v.id}.md") for v in site.featured.variants.values())]

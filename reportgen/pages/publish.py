@@ -18,7 +18,7 @@ from ..errors import PageMismatch, ReportError
 from ..review import checks
 from ..run import Run, swap
 from ..run.layout import Layout
-from ..shapes import record
+from ..shapes import folder, record
 from . import finish, offline, readme, tree
 
 EPOCH = "315532800"
@@ -47,7 +47,7 @@ def rendered(layout: Layout, otherwise: str | None = None) -> Rendered:
     """Renders the recorded runs. otherwise: the slot to feature where none is named yet."""
     runs = layout.recorded_runs()
     featured = layout.featured(runs, otherwise)
-    return Rendered(layout, runs, pages.files(runs, featured, record.discover(layout.recorded)), _readme(layout, runs, featured))
+    return Rendered(layout, runs, pages.files(runs, featured, recorded_maps(layout.recorded)), _readme(layout, runs, featured))
 
 
 def render_recorded(layout: Layout) -> list[Run]:
@@ -91,12 +91,17 @@ def render_live(layout: Layout, folder: Path | None = None) -> list[Run]:
 
 def maps(layout: Layout) -> list[Path]:
     """The files of the recorded maps, and of live ones of other devices; a live one that cannot be read is left out."""
-    found = {file.parent.name: file for file in record.discover(layout.recorded)}
-    for file in record.discover(layout.live):
+    found = {(file.parent.name, file.name): file for file in recorded_maps(layout.recorded)}
+    for file in recorded_maps(layout.live):
         with suppress(ReportError):
-            record.read(file)
-            found.setdefault(file.parent.name, file)
-    return [found[slug] for slug in sorted(found)]
+            (record.read(file) if file.name == record.MAP_FILE else folder.read([file]))
+            found.setdefault((file.parent.name, file.name), file)
+    return [found[key] for key in sorted(found)]
+
+
+def recorded_maps(root: Path) -> list[Path]:
+    """Every map below `root`, and what lies beside it."""
+    return [*record.discover(root), *folder.discover(root)]
 
 
 def check(layout: Layout) -> None:
@@ -112,7 +117,7 @@ def check(layout: Layout) -> None:
         raise PageMismatch("\n".join(["docs/runs is not in order", *looked.disorder]), cure="do what each line says, then `make render`")
     runs = layout.recorded_runs()
     featured = layout.featured(runs)
-    files = pages.files(runs, featured, record.discover(layout.recorded))
+    files = pages.files(runs, featured, recorded_maps(layout.recorded))
     problems = [line.removeprefix(f"{layout.root}/") for line in tree.differences(files, layout.docs)]
     text = _text(layout)
     problems += readme.differences(text, _readme(layout, runs, featured)) + readme.typed(text)

@@ -14,6 +14,7 @@ from ..questions import evaluate
 from ..questions.model import Chart, Evidence, Finding, Outcome
 from ..saying.markup import alt, escaped, label, sentence
 from ..saying.units import day, plural
+from ..shapes.folder import Folder
 from . import charts, marks
 
 MARKER = "<!-- Generated from the recorded runs by `make render`: edit the templates or record a run, never this file. -->"
@@ -27,7 +28,7 @@ class Site:
 
     featured: the run that shared pages show in full
     files: what has been rendered so far, path below the docs root → content
-    maps: of devices that have one, in the order of their names
+    maps: of devices that have one, in the order of their names; folders: what lies beside them
     """
 
     runs: tuple[RunFacts, ...]
@@ -37,6 +38,7 @@ class Site:
     evidence: Mapping[str, Mapping[str, Evidence]]
     files: dict[str, str | bytes] = field(default_factory=dict)
     maps: tuple[MapFacts, ...] = ()
+    folders: tuple[Folder, ...] = ()
 
     @property
     def others(self) -> tuple[RunFacts, ...]:
@@ -55,7 +57,8 @@ class Site:
         return f"{image}\n\n*{sentence(caption)}*" if caption else image
 
 
-def build(runs: Sequence[RunFacts], featured: str, findings: Sequence[Finding], maps: Sequence[MapFacts] = ()) -> Site:
+def build(runs: Sequence[RunFacts], featured: str, findings: Sequence[Finding], maps: Sequence[MapFacts] = (),
+          folders: Sequence[Folder] = ()) -> Site:
     """Evaluates every claim and gathers every finding's evidence on every run.
 
     Raises:
@@ -68,7 +71,8 @@ def build(runs: Sequence[RunFacts], featured: str, findings: Sequence[Finding], 
         raise ValueError(f"no recorded run in slot {featured!r}; there are {', '.join(run.slot for run in ordered) or 'none'}")
     outcomes = {run.slot: evaluate.outcomes([claim for finding in findings for claim in finding.claims], run) for run in runs}
     evidence = {run.slot: {finding.slug: evaluate.shown(finding, run) for finding in findings} for run in runs}
-    return Site(ordered, chosen, tuple(findings), outcomes, evidence, maps=tuple(sorted(maps, key=lambda one: one.slug)))
+    return Site(ordered, chosen, tuple(findings), outcomes, evidence, maps=tuple(sorted(maps, key=lambda one: one.slug)),
+                folders=tuple(sorted(folders, key=lambda one: one.slug)))
 
 
 def completed(run: RunFacts, runs: Sequence[RunFacts]) -> RunFacts:

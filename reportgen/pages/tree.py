@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ..run import RUN_FILE, Run, names, swap
 from ..run.noise import NOISE_FILE
+from ..shapes import folder
 from ..shapes.record import MAP_FILE
 from .site import MARKER, PYTHON_MARKER, SVG_MARKER
 
@@ -82,8 +83,9 @@ def drop_evidence(slots: set[str], out: Path, maps: Sequence[Path] = ()) -> None
             for part in (*file.parent.glob("*.trace.json.gz"), file, file.parent / NOISE_FILE):
                 part.unlink(missing_ok=True)
             _prune(file.parent, out)
-    for file in sorted((out / "runs").glob(f"*/{MAP_FILE}")):
-        if file.parent.name not in {one.parent.name for one in maps}:
+    kept = {(one.parent.name, one.name) for one in maps}
+    for file in sorted(file for name in (MAP_FILE, *folder.FILES) for file in (out / "runs").glob(f"*/{name}")):
+        if (file.parent.name, file.name) not in kept:
             file.unlink()
             _prune(file.parent, out)
 

@@ -13,6 +13,7 @@ from .. import run as run_room
 from ..errors import ReportError
 from ..run import Run, swap
 from ..run import noise as noise_room
+from ..shapes import folder as beside_maps
 from ..shapes import record
 
 
@@ -80,6 +81,9 @@ def _unreadable_maps(docs: Path) -> list[str]:
             record.read(file)
         except ReportError as error:
             found.append(f"{(error.where or str(file)).removeprefix(f'{docs.parent}/')}: {error.problem}; {error.cure}")
+    for file in beside_maps.discover(docs / "runs"):
+        if (problem := beside_maps.problem(file)) is not None:
+            found.append(f"{(problem.where or str(file)).removeprefix(f'{docs.parent}/')}: {problem.problem}; {problem.cure}")
     return found
 
 
@@ -114,7 +118,7 @@ def strangers(docs: Path, rendered: Collection[str], configuration: str) -> list
     for folder in run_room.discover(docs / "runs"):
         place = folder.relative_to(docs).as_posix()
         wanted |= {f"{place}/{run_room.RUN_FILE}", f"{place}/{noise_room.NOISE_FILE}", *(f"{place}/{file.name}" for file in folder.glob("*.trace.json.gz"))}
-    wanted |= {file.relative_to(docs).as_posix() for file in record.discover(docs / "runs")}
+    wanted |= {file.relative_to(docs).as_posix() for file in (*record.discover(docs / "runs"), *beside_maps.discover(docs / "runs"))}
     found = []
     for file in sorted(docs.rglob("*")):
         name = file.relative_to(docs).as_posix()

@@ -1,0 +1,97 @@
+"""The page of the bill: what a new length costs, when it is earned back, and which lengths to round up to."""
+
+from __future__ import annotations
+
+import json
+import random
+from statistics import median
+
+from ..questions import bill_words as words
+from ..questions import map_words
+from ..saying.markup import label
+from ..saying.tables import Table, columns
+from ..saying.units import Count, Seconds
+from ..shapes import bill
+from ..shapes.bill import Bill, Row
+from ..shapes.folder import Folder
+from .environment import page
+from .site import Site
+from .why import shown, stands
+
+PATH = "bill.md"
+STEPS = 380
+SEED = 1
+BUCKETS = (1, 16, 64, 128, 256)
+
+
+def device_path(slug: str) -> str:
+    return f"runs/{slug}/{PATH}"
+
+
+def files(site: Site) -> dict[str, str | bytes]:
+    """The shared page, of the featured run's device if it has a bill, and one per further device."""
+    known = [one for one in site.folders if one.bill is not None]
+    first = shown(site, known)
+    if first is None:
+        return {PATH: page("bill_none.md.j2", PATH, device=label(site.featured.device.name))}
+    others = [one for one in known if one is not first]
+    return {PATH: _render(first, PATH, others), **{device_path(one.slug): _render(one, device_path(one.slug), []) for one in others}}
+
+
+def _render(folder: Folder, path: str, others: list[Folder]) -> str:
+    found = folder.bill
+    assert found is not None
+    header, call = found.header, found.call
+    return page("bill.md.j2", path, device=label(header.device.name), stands=stands(header), answer=words.sentences(found), costs=costs(found), loop=loop(found), steps=Count(STEPS),
+                low=Count(min(_lengths(found), default=0)), high=Count(max(_lengths(found), default=0)), advice=words.advice(found, drawn(found)), refused=[(words.way(row), words.what(row), row.reason) for row in found.rows if row.reason],
+                data=data(found), series=[(f"{words.way(row)}: {words.what(row)}", one_row(row)) for row in found.rows if row.first], call=f"batch {call.batch}, {map_words.heads(call)}, head dim {map_words.dim(call)}",
+                others=[(label(one.bill.header.device.name), device_path(one.slug)) for one in others if one.bill])
+
+
+def costs(found: Bill) -> Table:
+    """Rows are ways of calling; what a new length costs once, and when that is earned back beside the backend that costs least."""
+    rows = []
+    for row in found.rows:
+        if not row.new:
+            continue
+        other = words.cheapest(found, row)
+        dearer = other is not None and (words.new(row) or 0.0) > (words.new(other) or 0.0)
+        calls = bill.calls_to_earn(row, other) if other is not None and dearer else None
+        rows.append((words.way(row), words.what(row), Seconds(words.new(row) or 0.0), Seconds(max(row.new)), Seconds(median(row.later)),
+                     words.way(other) if other is not None and dearer else None, Count(max(1, round(calls))) if calls is not None else "never" if dearer else None))
+    return Table(columns("Backend", "Call", "#A new length, once", "#the dearest", "#A later call", "Beside", "#Calls to earn it back"), tuple(rows))
+
+
+def _lengths(found: Bill) -> tuple[int, ...]:
+    return next((row.lengths for row in found.rows if row.lengths), ())
+
+
+def drawn(found: Bill) -> list[int]:
+    """The lengths of the page's example: evenly between the shortest and the longest, the same on every device with these."""
+    known, draw = _lengths(found), random.Random(SEED)
+    return [draw.randint(min(known), max(known)) for _ in range(STEPS)] if known else []
+
+
+def loop(found: Bill) -> Table:
+    """Predicted seconds of the example, by what lengths are rounded up to; the last column says which is best."""
+    lengths = drawn(found)
+    rows = []
+    for row in found.rows:
+        if row.new:
+            bucket, _ = bill.best_bucket(row, lengths)
+            rows.append((words.way(row), words.what(row), *(Seconds(bill.predict(row, bill.bucketed(lengths, one))) for one in BUCKETS), Count(bucket)))
+    heads = ("#as they are" if one == 1 else f"#to {one}" for one in BUCKETS)
+    return Table(columns("Backend", "Call", *heads, "#Best"), tuple(rows))
+
+
+def one_row(row: Row) -> Table:
+    """Length by length, in the order of the calls."""
+    return Table(columns("#Length", "#First call", "#A later call"), tuple((Count(length), Seconds(first), Seconds(later)) for length, first, later in zip(row.lengths, row.first, row.later)))
+
+
+def data(found: Bill) -> str:
+    """What the calculator needs, as JSON that is safe inside an HTML attribute in single quotes."""
+    rows = [{"name": f"{words.way(row)}: {words.what(row)}", "lengths": row.lengths, "later": row.later, "new": [bill.new_length(row)(number) for number in range(len(row.new))]}
+            for row in found.rows if row.new]
+    text = json.dumps({"buckets": bill.BUCKETS, "rows": rows}, separators=(",", ":"))
+    return text.replace("&", "&amp;").replace("'", "&#39;").replace("<", "&lt;")

@@ -1,0 +1,86 @@
+"""The bill of a new shape in words."""
+
+from __future__ import annotations
+
+from statistics import median
+
+from variants import backends
+
+from ..saying.units import Count, Seconds, listed, plural, text
+from ..shapes import bill
+from ..shapes.bill import Bill, Row
+
+
+def way(row: Row) -> str:
+    """`cuDNN`, `cuDNN, avoiding`"""
+    return backends.title(row.backend) + (", with the switch" if row.avoid else "")
+
+
+def what(row: Row) -> str:
+    return f"{'bool mask' if row.mask else 'causal'}, {'forward and backward' if row.gradients else 'forward'}"
+
+
+def new(row: Row) -> float | None:
+    """Seconds that the median new length costs more."""
+    return median(row.new) if row.new else None
+
+
+def cheapest(found: Bill, row: Row) -> Row | None:
+    """The other backend whose new lengths cost least, in the same way of calling."""
+    others = [one for one in found.rows if (one.mask, one.gradients, one.avoid) == (row.mask, row.gradients, False) and one.backend != row.backend and one.new]
+    return min(others, key=lambda one: new(one) or 0.0, default=None)
+
+
+def dearest(found: Bill) -> Row | None:
+    """The row, without the switch, whose new length costs most in the forward without a mask; of any way where none is."""
+    rows = [row for row in found.rows if row.new and not row.avoid]
+    plain = [row for row in rows if not row.mask and not row.gradients] or rows
+    return max(plain, key=lambda row: new(row) or 0.0, default=None)
+
+
+def sentences(found: Bill) -> list[str]:
+    """The page's first sentences."""
+    row = dearest(found)
+    if row is None:
+        return ["**No new length has a price here**: no backend ran."]
+    others = [one for one in found.rows if (one.mask, one.gradients, one.avoid) == (row.mask, row.gradients, False) and one is not row and one.new]
+    beside = f"; {listed([f'{way(one)} {text(Seconds(new(one) or 0.0))}' for one in others])}" if others else ""
+    said = [f"**A length that was not called before costs {way(row)} {text(Seconds(new(row) or 0.0))} once** ({what(row)}){beside}."]
+    if (other := cheapest(found, row)) is not None:
+        said.append(earn(row, other))
+    if (switched := found.row(row.backend, row.mask, row.gradients, True)) is not None and switched.new:
+        half = switched.new[len(switched.new) // 2:]
+        said.append(f"With `{bill.SWITCH}=1` the later half of {plural(len(switched.lengths), 'new length')} costs {text(Seconds(max(0.0, median(half))))} each, "
+                    f"and a later call {text(Seconds(median(switched.later)))} instead of {text(Seconds(median(row.later)))}.")
+    return said
+
+
+def earn(row: Row, other: Row) -> str:
+    calls = bill.calls_to_earn(row, other)
+    if calls is None:
+        return f"A later call of {way(row)} saves nothing beside {way(other)}, so a length never earns that back."
+    return f"Beside {way(other)} a length has earned that back after {plural(Count(max(1, round(calls))), 'call')}."
+
+
+HELPED = 0.2
+"""Of the price without the switch: below it, the later new lengths are said to be nearly free."""
+
+
+def advice(found: Bill, lengths: list[int]) -> list[str]:
+    """What to write, from this bill alone. lengths: of the page's example"""
+    said = []
+    rounded = {way(row) for row in found.rows if row.new and not row.avoid and bill.best_bucket(row, lengths)[0] > 1}
+    if rounded:
+        said.append(f"Round lengths up where {listed(sorted(rounded))} runs them, to the best multiple above, and hide the rest by a mask; under `is_causal=True` keys at the end are hidden from every earlier query anyway.")
+    helped, not_helped = [], []
+    for row in found.rows:
+        plain = found.row(row.backend, row.mask, row.gradients) if row.avoid and row.new else None
+        if plain is not None and plain.new:
+            later = median(row.new[len(row.new) // 2:])
+            (helped if later < HELPED * median(plain.new) else not_helped).append(what(row))
+    if helped:
+        other = f"; it does not help with {listed(not_helped)}" if not_helped else ""
+        said.append(f"Set `{bill.SWITCH}=1` before the process's first call where lengths cannot be rounded: most new lengths are nearly free then ({listed(helped)}{other}). torch reads it once.")
+    if rounded:
+        said.append("Call each length that will come once before it matters.")
+    return said

@@ -1,0 +1,111 @@
+"""What torch answered about the calls that people write, in words."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from variants import backends
+
+from ..saying.units import Seconds, listed, plural, significant, text
+from ..shapes import answers, change_words
+from ..shapes.answers import Answer, Changed
+from ..shapes.asked import Change
+from ..shapes.record import Reading
+from .map_words import share
+
+
+FLASH = "flash"
+
+
+def title(backend: str | None) -> str:
+    return "nothing" if backend is None else backends.title(backend)
+
+
+def seconds(value: float | None) -> str | None:
+    return None if value is None else text(Seconds(value))
+
+
+def own(answer: Answer) -> Reading | None:
+    """The reading of torch's own pick."""
+    return answers.reading(answer.readings, answer.picked)
+
+
+def wrong(answer: Answer) -> bool:
+    """Whether torch's own pick gives a wrong result."""
+    reading = own(answer)
+    return reading is not None and reading.state == "wrong"
+
+
+def after(one: Changed | Reading) -> Reading | None:
+    """The reading that counts: of the pinned backend, or of torch's pick after a change."""
+    return answers.reading(one.readings, one.picked) if isinstance(one, Changed) else one
+
+
+def saved(answer: Answer, one: Changed | Reading) -> float | None:
+    """Seconds of a call that `one` saves; `None` where torch's own pick has no price."""
+    before, then = answers.price(own(answer)), answers.price(after(one))
+    return None if before is None or then is None else before - then
+
+
+def instead(one: Changed | Reading) -> str:
+    """What to write: `pin cuDNN`, or a change."""
+    return change_words.WORDS[one.change][0] if isinstance(one, Changed) else f"pin {title(one.backend)}"
+
+
+def code(one: Changed | Reading) -> str:
+    if isinstance(one, Changed):
+        return change_words.WORDS[one.change][1]
+    return f"with sdpa_kernel({backends.BACKENDS[one.backend].pin}):"
+
+
+def told(reading: Reading) -> str:
+    """A backend's price, or why there is none, in torch's own words."""
+    if reading.state == "wrong":
+        off = "is not finite" if reading.error is None else f"has a relative error of {significant(reading.error, 2)}"
+        return f"wrong: the {reading.tensor} {off}"
+    price = seconds(answers.price(reading))
+    return price or answers.own_words(reading.backend, reading.reason) or "was not timed"
+
+
+LOSES_SOMETHING: frozenset[Change] = frozenset({"bfloat16", "detached bias", "no dropout", "not deterministic"})
+"""Changes after which the result is another one, or may be."""
+
+
+def answer_sentences(found: Sequence[Answer]) -> list[str]:
+    """The page's first sentences: what torch picks by itself, and how much of it can be had for less with the same result."""
+    said = []
+    if bad := [one for one in found if wrong(one)]:
+        said.append(f"**What torch picks by itself gives a wrong result at {plural(len(bad), 'call')}**: {listed([one.asked.name for one in bad])}.")
+    picks = Counter(title(one.picked) for one in found)
+    first, *rest = picks.most_common()
+    others = f", {listed([f'{name} for {count}' for name, count in rest])}" if rest else ""
+    said.append(f"**torch picks {first[0]} for {first[1]} of {plural(len(found), 'call')}**{others}.")
+    said += about(FLASH, found)
+    cheaper = [(one, better) for one in found if (better := same_result(one)) is not None]
+    if not cheaper:
+        return [*said, "At none of them was something found that gives the same result in less time."]
+    worst, how = max(cheaper, key=lambda pair: (saved(*pair) or 0.0) / (answers.price(own(pair[0])) or 1.0))
+    before, then = answers.price(own(worst)) or 1.0, answers.price(after(how)) or 1.0
+    said.append(f"At {len(cheaper)} the same result can be had in less time; the most at “{worst.asked.name}”: {seconds(before)} with {title(worst.picked)}, "
+                f"{seconds(then)} if you {instead(how)} ({share(1 - then / before)} less).")
+    return said
+
+
+def about(backend: str, found: Sequence[Answer]) -> list[str]:
+    """How often a backend declines, and how often it could run where torch picks another; nothing where it is always picked."""
+    readings = [(one, answers.reading(one.readings, backend)) for one in found]
+    declines = sum(reading is not None and reading.state == "refused" for _, reading in readings)
+    passed_over = [(reading, own(one)) for one, reading in readings if reading is not None and reading.state == "ok" and one.picked != backend]
+    slower = sum(bool(mine and answers.beats(mine, reading)) for reading, mine in passed_over)
+    said = [f"{title(backend)} declines {declines}"] if declines else []
+    if passed_over:
+        said.append(f"{'it' if said else title(backend)} could run at {len(passed_over)} where torch picks another, which is faster at {slower} of them")
+    return [f"{'; '.join(said)}."] if said else []
+
+
+def same_result(answer: Answer) -> Changed | Reading | None:
+    """The fastest of what is better than torch's own pick and changes nothing about the result; only where that pick has a price."""
+    if answers.price(own(answer)) is None:
+        return None
+    return next((one for one in answers.better(answer) if not (isinstance(one, Changed) and one.change in LOSES_SOMETHING)), None)

@@ -1,0 +1,131 @@
+"""The pages of what torch answered, of the bill, and of what lies beside the backends: from made-up files, with their sentences read literally."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from builders import facts
+from folder_doubles import NO_MASK, after, answer, asked, bill, extras, row
+from map_doubles import point, square
+
+from reportgen.pages import beside, site, why
+from reportgen.pages import bill as bill_page
+from reportgen.shapes.folder import Folder
+
+
+def page(room: Any, *folders: Folder) -> str:
+    run = facts("h200")
+    text = room.files(site.Site((run,), run, (), {}, {}, folders=folders))[room.PATH]
+    assert isinstance(text, str)
+    return text
+
+
+MASKED = answer("a prompt with a mask", "efficient", square(1024, mask="bool"), (after("is_causal", "cudnn", flash=60.0, cudnn=36.0),), math=900.0, efficient=215.0, flash=NO_MASK, cudnn=89.0)
+PLAIN = answer("a prompt", "cudnn", math=900.0, efficient=107.0, flash=57.0, cudnn=36.0)
+
+
+def test_nobody_asked_and_how_to_ask():
+    text = page(why)
+    assert "Nobody asked the torch of NVIDIA H200 yet. `make map` on a machine with the device asks" in text and "python -m reportgen why --mask bool" in text
+
+
+def test_the_answer_says_what_torch_picks_and_what_less_time_takes():
+    text = page(why, asked(MASKED, PLAIN))
+    assert text.split("\n\n")[1] == "# Why not flash?"
+    assert "**torch picks efficient for 1 of 2 calls**, cuDNN for 1." in text
+    assert "flash declines 1; it could run at 1 where torch picks another, which is faster at 1 of them." in text
+    assert ("At 1 the same result can be had in less time; the most at “a prompt with a mask”: 215 µs with efficient, 36.0 µs if you say `is_causal=True` instead of passing "
+            "the triangle as a mask (83 % less).") in text
+    assert "| a prompt with a mask | say `is_causal=True` instead of passing the triangle as a mask | 83 % | efficient | 215 µs | 36.0 µs |" in text
+
+
+def test_a_refusal_stands_in_torchs_own_words():
+    text = page(why, asked(MASKED, PLAIN))
+    assert "| flash | — | Flash Attention does not support non-null attn_mask. |" in text
+    assert "| flash | 1 | Flash Attention does not support non-null attn_mask. |" in text and "runtime disabled" not in text
+
+
+def test_every_call_stands_there_without_a_script():
+    text = page(why, asked(MASKED, PLAIN))
+    assert re.findall(r"<summary>(.*)</summary>", text) == ["a prompt with a mask: efficient, 215 µs", "a prompt: cuDNN, 36.0 µs"]
+    assert "| pin cuDNN | `with sdpa_kernel(SDPBackend.CUDNN_ATTENTION):` | cuDNN | 89.0 µs | faster |" in text
+
+
+def test_a_wrong_pick_is_the_first_thing_said_and_saves_nothing():
+    text = page(why, asked(answer("a bias in fp32", "cudnn", math=300.0, cudnn="wrong"), PLAIN))
+    assert text.index("**What torch picks by itself gives a wrong result at 1 call**: a bias in fp32.") < text.index("**torch picks cuDNN for 2 of 2 calls**.")
+    assert "## The same result in less time" not in text and "At none of them was something found that gives the same result in less time." in text
+    assert "<summary>a bias in fp32: cuDNN, a wrong result</summary>" in text and "wrong: the gradient of q has a relative error of 0.40" in text
+
+
+def test_a_change_of_type_is_no_same_result():
+    fp32 = answer("a prompt in fp32", "efficient", square(1024, dtype="float32"), (after("bfloat16", "cudnn", cudnn=40.0),), efficient=354.0, flash="no", cudnn="no")
+    text = page(why, asked(fp32))
+    assert "## The same result in less time" not in text
+    assert "| a prompt in fp32 | use bfloat16 instead of fp32; the result is rounded to 8 bits | 89 % | efficient | 354 µs | 40.0 µs |" in text
+
+
+def test_a_tie_is_no_saving():
+    tie = answer("a prompt", "flash", flash=100.0, cudnn=98.0)
+    assert "At none of them was something found" in page(why, asked(tie))
+
+
+def test_words_of_others_open_nothing():
+    text = page(why, asked(answer("a prompt", "math", math=900.0, flash="<script>alert(1)</script> | x [a](b)")))
+    assert "<script>" not in text and "[a](b)" not in text
+
+
+BILL = bill(row("flash", 0.2, 60.0), row("cudnn", 50.0, 40.0), row("cudnn", 0.0, 340.0, avoid=True), row("flash", 0.0, 0.0, mask=True, reason="flash said no"))
+
+
+def test_no_bill_was_taken():
+    assert "No bill of NVIDIA H200 was taken." in page(bill_page)
+
+
+def test_the_bill_s_first_sentences():
+    text = page(bill_page, BILL)
+    assert "**A length that was not called before costs cuDNN 50.0 ms once** (causal, forward); flash 200 µs." in text
+    # 49.8 ms over 20 µs a call
+    assert "Beside flash a length has earned that back after 2,490 calls." in text
+    assert "With `TORCH_CUDNN_SDPA_AVOID_RECOMPILE=1` the later half of 3 new lengths costs 0 µs each, and a later call 340 µs instead of 40.0 µs." in text
+    assert "| cuDNN | causal, forward | 50.0 ms | 50.0 ms | 40.0 µs | flash | 2,490 |" in text and "| flash | causal, forward | 200 µs | 200 µs | 60.0 µs | — | — |" in text
+
+
+def test_what_did_not_run_says_why_and_is_in_no_table():
+    text = page(bill_page, BILL)
+    assert "- flash, bool mask, forward: flash said no" in text and "| flash | bool mask, forward |" not in text
+
+
+def test_advice_follows_the_bill():
+    assert "most new lengths are nearly free then (causal, forward)" in page(bill_page, BILL)
+    dear = bill(row("cudnn", 50.0, 40.0), row("cudnn", 50.0, 40.0, avoid=True))
+    assert "AVOID_RECOMPILE=1` before" not in page(bill_page, dear)
+    free = bill(row("flash", 0.0, 60.0))
+    assert "## What to write" not in page(bill_page, free)
+
+
+def test_the_calculator_has_the_numbers_of_the_rows():
+    found = re.search(r"data-bill='(.*?)'", page(bill_page, BILL))
+    assert found is not None
+    rows = json.loads(found[1].replace("&amp;", "&"))["rows"]
+    assert [(one["name"], one["lengths"]) for one in rows][1] == ("cuDNN: causal, forward", [256, 512, 1024])
+    assert [round(value, 6) for value in rows[1]["new"]] == [0.05, 0.05]
+
+
+def test_a_bill_without_any_price_says_so():
+    assert "**No new length has a price here**: no backend ran." in page(bill_page, bill(row("cudnn", 0, 0, reason="no")))
+
+
+def test_nobody_measured_what_lies_beside():
+    run = facts("h200")
+    assert beside.files(site.Site((run,), run, (), {}, {})) == {}
+
+
+def test_what_lies_beside_wins_ties_is_wrong_or_absent():
+    text = page(beside, extras(point(square(512), "cudnn", flash=95.0, cudnn=60.0, flex=50.0, xformers="refused"),
+                               point(square(1024), "cudnn", flash=95.0, cudnn=60.0, flex=61.0, varlen="wrong", xformers="refused")))
+    assert "**Beside SDPA's backends, the fastest right one is flex_attention at 1 of 2 calls.**" in text and "Wrong somewhere: varlen_attn." in text
+    assert "| flex_attention | 95.0 µs | 60.0 µs | 50.0 µs | — |" in text and "| ~ cuDNN, flex_attention | 95.0 µs | 60.0 µs | 61.0 µs | wrong |" in text
+    assert "- xformers: xformers said why not" in text
