@@ -51,7 +51,7 @@ def _render(folder: Folder, path: str, others: list[Folder]) -> str:
     found = folder.answers.answers
     header = folder.answers.header
     return page("why.md.j2", path, device=label(header.device.name), stands=stands(header, f"{Count(len(found))} calls"), answer=words.answer_sentences(found) if found else [],
-                faster=_some(faster(found)), other=_some(other(found)), refusals=_some(refusals(found)), calls=[(one.asked.name, summary(one), call(one), backends(one), _some(changes(one))) for one in found],
+                instead=_some(instead(found)), margin=map_words.share(answers.MARGIN), other=_some(other(found)), refusals=_some(refusals(found)), calls=[(one.asked.name, summary(one), call(one), backends(one), _some(changes(one))) for one in found],
                 on_gpu=header.device.kind != "cpu", rounds=header.rounds, others=[(label(one.answers.header.device.name), device_path(one.slug)) for one in others if one.answers])
 
 
@@ -59,7 +59,7 @@ def _some(table: Table) -> Table | None:
     return table if table.rows else None
 
 
-def faster(found: tuple[Answer, ...]) -> Table:
+def instead(found: tuple[Answer, ...]) -> Table:
     """Calls with the same result in less time, those that save the largest share first."""
     pairs = [(one, how) for one in found if (how := words.same_result(one)) is not None]
     pairs.sort(key=lambda pair: -(words.saved(*pair) or 0.0) / (answers.price(words.own(pair[0])) or 1.0))
@@ -113,9 +113,9 @@ def backends(one: Answer) -> Table:
 def changes(one: Answer) -> Table:
     """What can be written instead, whether it is faster or not; what is faster first."""
     better = answers.better(one)
-    rows = [(Sentence(words.instead(how)), Code(words.code(how)), words.title(how.picked if isinstance(how, Changed) else how.backend), words.seconds(answers.price(words.after(how))), "faster") for how in better]
+    rows = [(Sentence(words.instead(how)), Code(words.code(how)), words.title(how.picked if isinstance(how, Changed) else how.backend), words.seconds(answers.price(words.after(how))), "less time") for how in better]
     slower = [change for change in one.changed if change not in better]
-    rows += [(Sentence(words.instead(change)), Code(words.code(change)), words.title(change.picked), _then(change), "not faster") for change in slower]
+    rows += [(Sentence(words.instead(change)), Code(words.code(change)), words.title(change.picked), _then(change), "no less") for change in slower]
     return Table(columns("Instead", "Code", "torch then picks", "#A call takes", "Told apart"), tuple(rows))
 
 

@@ -50,7 +50,7 @@ def sentences(found: Bill) -> list[str]:
         said.append(earn(row, other))
     if (switched := found.row(row.backend, row.mask, row.gradients, True)) is not None and switched.new:
         half = switched.new[len(switched.new) // 2:]
-        said.append(f"With `{bill.SWITCH}=1` the later half of {plural(len(switched.lengths), 'new length')} costs {text(Seconds(max(0.0, median(half))))} each, "
+        said.append(f"With `{bill.SWITCH}=1` the last of {plural(len(switched.lengths), 'new length')} cost {text(Seconds(max(0.0, median(half))))} each, "
                     f"and a later call {text(Seconds(median(switched.later)))} instead of {text(Seconds(median(row.later)))}.")
     return said
 

@@ -50,7 +50,7 @@ def test_a_refusal_stands_in_torchs_own_words():
 def test_every_call_stands_there_without_a_script():
     text = page(why, asked(MASKED, PLAIN))
     assert re.findall(r"<summary>(.*)</summary>", text) == ["a prompt with a mask: efficient, 215 µs", "a prompt: cuDNN, 36.0 µs"]
-    assert "| pin cuDNN | `with sdpa_kernel(SDPBackend.CUDNN_ATTENTION):` | cuDNN | 89.0 µs | faster |" in text
+    assert "| pin cuDNN | `with sdpa_kernel(SDPBackend.CUDNN_ATTENTION):` | cuDNN | 89.0 µs | less time |" in text
 
 
 def test_a_wrong_pick_is_the_first_thing_said_and_saves_nothing():
@@ -89,7 +89,7 @@ def test_the_bill_s_first_sentences():
     assert "**A length that was not called before costs cuDNN 50.0 ms once** (causal, forward); flash 200 µs." in text
     # 49.8 ms over 20 µs a call
     assert "Beside flash a length has earned that back after 2,490 calls." in text
-    assert "With `TORCH_CUDNN_SDPA_AVOID_RECOMPILE=1` the later half of 3 new lengths costs 0 µs each, and a later call 340 µs instead of 40.0 µs." in text
+    assert "With `TORCH_CUDNN_SDPA_AVOID_RECOMPILE=1` the last of 3 new lengths cost 0 µs each, and a later call 340 µs instead of 40.0 µs." in text
     assert "| cuDNN | causal, forward | 50.0 ms | 50.0 ms | 40.0 µs | flash | 2,490 |" in text and "| flash | causal, forward | 200 µs | 200 µs | 60.0 µs | — | — |" in text
 
 
