@@ -13,14 +13,15 @@ from .paint import MARK
 from .palettes import GRID, INK, of_variant
 from .roofline import MARKERS
 
-LEFT, PLOT = 62, 250
+LEFT, PLOT = 62, 190
 
 
 def curve(data: Any) -> Figure:
     """Sizes from left to right, by their logarithm; values from 0 upwards. A value that was not measured breaks the line."""
     sizes = [float(size) for size in data["sizes"]]
     series = [(str(label), str(variant), list(values)) for label, variant, values in data["series"]]
-    ax, top = style.sheet(data, PLOT + 62 + style.LINE * len(series))
+    places = _places([label for label, _, _ in series])
+    ax, top = style.sheet(data, PLOT + 58 + style.LINE * (1 + max((row for row, _ in places), default=-1)))
     most = max((value for _, _, values in series for value in values if value is not None), default=1.0)
     end, right = style.step_above(most), style.WIDTH - style.MARGIN - 12
     span = math.log2(sizes[-1] / sizes[0]) or 1.0
@@ -32,10 +33,23 @@ def curve(data: Any) -> Figure:
         for (x, y), size, value in zip(points, sizes, values):
             if value is not None:
                 _marker(ax, x, y, index, variant, f"{label}, {style.tick(size)}: {style.number(value, str(data['unit']))}")
-        y = top + PLOT + 60 + style.LINE * index
-        _marker(ax, style.MARGIN + 10, y, index, variant, "")
-        style.say(ax, style.MARGIN + 26, y, style.fitted(label, style.INNER - 26))
+        row, x = places[index]
+        y = top + PLOT + 60 + style.LINE * row
+        _marker(ax, x + 8, y, index, variant, "")
+        style.say(ax, x + 20, y, style.fitted(label, style.INNER - 26))
     return ax.figure
+
+
+def _places(labels: list[str]) -> list[tuple[int, float]]:
+    """Row and x of each label's marker, side by side as far as the width goes."""
+    places, row, x = [], 0, float(style.MARGIN)
+    for label in labels:
+        width = 20 + style.text_width(style.fitted(label, style.INNER - 26)) + 16
+        if x > style.MARGIN and x + width - 16 > style.WIDTH - style.MARGIN:
+            row, x = row + 1, float(style.MARGIN)
+        places.append((row, x))
+        x += width
+    return places
 
 
 def _axes(ax: Axes, top: float, xs: list[float], sizes: list[float], end: float, data: Any) -> None:
