@@ -28,6 +28,7 @@ def render(site: Site) -> str:
         run = _short(f"{device_name(facts)}, {facts.workload.name}")
         lines.append(f"      - {json.dumps(run, ensure_ascii=False)}:")
         lines += [_entry(4, f"{title}: {run}", f"runs/{facts.slot}/{name}.md") for title, name in (RUN_PAGES[:1] if facts is site.featured else RUN_PAGES)]
+    lines += [_entry(2, _short(f"The map of {one.header.device.name}"), shape_map.device_path(one)) for one in site.maps if one is not shape_map.shown(site)]
     lines += ["  - How to read it:", _entry(2, "Reading a trace", "reading-a-trace.md"), _entry(2, "Method", "method.md"),
               _entry(2, "Kernel names", "kernel-names.md"), _entry(2, "Glossary", "glossary.md"), _entry(2, "Reviewing a regenerated report", "reviewing.md")]
     return "\n".join(lines) + "\n"

@@ -10,7 +10,7 @@ from map_doubles import built, point, square
 
 from reportgen.analysis import RunFacts
 from reportgen.analysis.maps import MapFacts
-from reportgen.pages import shape_map, site
+from reportgen.pages import navigation, shape_map, site
 from reportgen.questions import map_words
 from reportgen.shapes import Call
 from reportgen.shapes.presets import PRESETS
@@ -158,3 +158,10 @@ def test_a_model_s_calls_show_what_torch_and_what_the_rules_lose():
     assert "causal, head dim 128, bf16 | cuDNN +50 % | flash | +50 % | cuDNN | as long | 100 µs |" in text
     assert "no mask, head dim 128, bf16 | cuDNN +50 % | cuDNN | as long | leave it to torch | as long | 100 µs |" in text
     assert "On average over the measured calls, from which they were made, these rules lose 0 %, and torch's own pick loses 25 %." in text
+
+
+def test_the_navigation_has_the_shared_page_and_one_per_further_map():
+    run, other = facts("h200"), built(*WINS, kind="cpu")
+    alone, both = (navigation.render(site.Site((run,), run, (), {}, {}, maps=maps)) for maps in ((other,), (built(LOSES), other)))
+    assert '  - "Which backend, at which shape?": map.md\n' in alone and "some-cpu" not in alone
+    assert '      - "The map of Some CPU": runs/some-cpu/map.md\n' in both
