@@ -110,7 +110,7 @@ def test_a_kernel_that_two_variants_share_is_one_row_and_its_false_zero_is_expla
 def test_the_chart_sets_both_sources_side_by_side():
     chart = FINDING.evidence(facts()).charts[0]
     assert chart.alt.endswith("SDPA cuDNN 18.75 % by arithmetic, 0 % by the profiler.")
-    assert (chart.data["values"], chart.data["reference"]) == ([25.0, 12.5, 18.75], [25.0, 13.0, 0.0])
+    assert (chart.data["values"], chart.data["reference"]) == ([12.5, 18.75, 25.0], [13.0, 0.0, 25.0])
 
 
 def test_achieved_occupancy_is_a_cause_and_a_column_where_it_was_counted():

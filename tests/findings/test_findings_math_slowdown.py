@@ -213,8 +213,9 @@ def test_the_articles_ratio_stands_beside_its_own_workload_only():
     other = FINDING.evidence(facts(workload=WIDE))
     assert [column.title for column in other.tables[1].columns] == ["Quantity", "Naive in place", "SDPA math", "Ratio", "Over the processes"]
     assert other.tables[1].notes == ()
-    assert other.charts[0].data["reference"] is None
-    assert other.charts[0].caption == "GPU time per forward; whiskers span the seven processes."
+    assert [chart.form for chart in other.charts] == ["waterfall", "bars", "stacked"]
+    assert other.charts[1].data["reference"] is None
+    assert other.charts[1].caption == "GPU time per forward; whiskers span the seven processes."
 
 
 def test_the_caveats_of_another_ratio_name_this_runs_timer_and_what_may_have_moved_it():
