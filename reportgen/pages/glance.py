@@ -51,7 +51,11 @@ def _median(variant: VariantFacts, quantity: str) -> float:
 
 def to_first_head(ranking: Ranking) -> str:
     """What the ratio's column is called: nobody is *the fastest* where the ranking calls nobody so."""
-    return "× the fastest" if ranking.standing in (Standing.ONE, Standing.TIE, Standing.ALONE) else "× the smallest median"
+    return "× the fastest" if _has_fastest(ranking) else "× the smallest median"
+
+
+def _has_fastest(ranking: Ranking) -> bool:
+    return ranking.standing in (Standing.ONE, Standing.TIE, Standing.ALONE)
 
 
 def to_first(ranking: Ranking, variant: VariantFacts) -> Ratio | None:
@@ -76,6 +80,6 @@ def sentence_of(facts: RunFacts, variant: VariantFacts) -> str:
     time, ratio = variant.time(row.name) if variant.ok else None, to_first(ranking, variant)
     if time is None:
         return ""
-    behind = f", {ratio} the {'fastest' if to_first_head(ranking) == '× the fastest' else 'smallest median'}" if ratio and variant.id not in ranking.leaders else ""
+    behind = f", {ratio} the {'fastest' if _has_fastest(ranking) else 'smallest median'}" if ratio and variant.id not in ranking.leaders else ""
     call = f" A call costs the CPU {Seconds(variant.host_time.median)}." if variant.host_time and facts.host_told and row.name != "wall_time" else ""
     return f"**{Seconds(time.median)}** of {row.label} per forward{behind}.{call}{right_words.marked(facts, [variant.id])}"
