@@ -60,7 +60,8 @@ def finished(text: str, at: str, read: Callable[[str], str | None]) -> tuple[str
         at: the page's path below the site.
         read: the file at a path below the site, or `None`.
     """
-    count, tables = 0, {}
+    count = 0
+    tables: dict[str, str] = {}
 
     def picture(found: re.Match[str]) -> str:
         nonlocal count
