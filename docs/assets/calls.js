@@ -7,6 +7,7 @@
     box.textContent = "Find a call: ";
     const input = document.createElement("input");
     input.type = "search";
+    input.className = "find";
     input.placeholder = "mask fp32 gradients";
     const count = document.createElement("output");
     box.append(input);
@@ -31,7 +32,11 @@
   const later = (row, length) => {
     const known = row.lengths.map((at, index) => [at, row.later[index]]).sort((a, b) => a[0] - b[0]);
     const above = known.findIndex(([at]) => at >= length);
-    if (above <= 0) return known[above < 0 ? known.length - 1 : 0][1];
+    if (above === 0) return known[0][1];
+    if (above < 0) {
+      const [longest, seconds] = known[known.length - 1];
+      return seconds * (length / longest) ** 2;
+    }
     const [[low, below], [high, top]] = [known[above - 1], known[above]];
     return below + (top - below) * (length - low) / (high - low);
   };

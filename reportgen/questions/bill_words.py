@@ -62,6 +62,8 @@ def earn(row: Row, other: Row) -> str:
     return f"Beside {way(other)} a length has earned that back after {plural(Count(max(1, round(calls))), 'call')}."
 
 
+GAIN = 0.8
+"""Of the predicted seconds as they are: what rounding up must fall below to be worth writing."""
 HELPED = 0.2
 """Of the price without the switch: below it, the later new lengths are said to be nearly free."""
 
@@ -69,9 +71,9 @@ HELPED = 0.2
 def advice(found: Bill, lengths: list[int]) -> list[str]:
     """What to write, from this bill alone. lengths: of the page's example"""
     said = []
-    rounded = {way(row) for row in found.rows if row.new and not row.avoid and bill.best_bucket(row, lengths)[0] > 1}
+    rounded = {way(row) for row in found.rows if row.new and not row.avoid and bill.best_bucket(row, lengths)[1] < GAIN * bill.predict(row, lengths)}
     if rounded:
-        said.append(f"Round lengths up where {listed(sorted(rounded))} runs them, to the best multiple above, and hide the rest by a mask; under `is_causal=True` keys at the end are hidden from every earlier query anyway.")
+        said.append(f"Round lengths up to the best multiple above ({listed(sorted(rounded))}), and hide the rest by a mask; under `is_causal=True` keys at the end are hidden from every earlier query anyway.")
     helped, not_helped = [], []
     for row in found.rows:
         plain = found.row(row.backend, row.mask, row.gradients) if row.avoid and row.new else None

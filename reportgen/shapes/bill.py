@@ -61,11 +61,17 @@ class Row:
         return tuple(first - later for first, later in zip(self.first[1:], self.later[1:]))
 
     def at(self, length: int) -> float:
-        """Seconds of a later call at any length: between the measured ones on a straight line, beyond them as at the end."""
+        """Seconds of a later call at any length: between the measured ones on a straight line, below them as at the shortest.
+
+        Above them they grow with the square of the length, as the scores do.
+        """
         known_ = sorted(zip(self.lengths, self.later))
         position = bisect_left([one for one, _ in known_], length)
-        if position == 0 or position == len(known_):
-            return known_[min(position, len(known_) - 1)][1]
+        if position == 0:
+            return known_[0][1]
+        if position == len(known_):
+            longest, seconds = known_[-1]
+            return seconds * (length / longest) ** 2
         (low, below), (high, above) = known_[position - 1], known_[position]
         return below + (above - below) * (length - low) / (high - low)
 
