@@ -29,8 +29,10 @@ def _extras(run: dict[str, Any], traces: Traces, factor: float, **changes: Any) 
     """Both extras ran, and take `factor` times the GPU time of naive in place."""
     for name in EXTRAS:
         ours = next(one for one in variants.load() if one.id == name)
-        entry = run["variants"].setdefault(name, {**deepcopy(run["variants"]["naive_inplace"]), "title": ours.title, "named": False, "source": ours.source,
-                                                  "trace": None, "training": None, "own_mask": None})
+        entry = run["variants"][name]
+        if entry["status"] == "not-tried":
+            entry.update({**deepcopy(run["variants"]["naive_inplace"]), "title": ours.title, "named": False, "source": ours.source,
+                          "trace": None, "training": None, "own_mask": None})
         entry["samples"] = {"gpu_time": around(1e6 * factor * middle(run, "naive_inplace"))}
         entry.update(changes)
 
