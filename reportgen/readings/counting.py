@@ -9,12 +9,12 @@ from ..questions.model import Case, Decision, Question, answer, decide
 from ..saying.units import listed
 
 COUNTING_ANSWERS: dict[str, Case] = {
-    "counted": answer("Counted by {tool}, kernel by kernel, in one forward of each variant. Copies and memsets, which no counter sees, are from the trace."),
-    "some": answer("Counted by {tool}, kernel by kernel, in one forward of each variant; not counted: {missing}. Copies and memsets, which no counter sees, are from the trace."),
-    "modelled-only": answer("Modelled only: this run has no hardware counters. The reason: {reason}."),
+    "counted": answer("Counted by {tool}, kernel by kernel, in one forward per variant; copies and memsets are from the trace."),
+    "some": answer("Counted by {tool}, kernel by kernel, in one forward per variant; not counted: {missing}. Copies and memsets are from the trace."),
+    "modelled-only": answer("Modelled only: this run has no hardware counters ({reason})."),
     "recorded-before": answer("Modelled only: this run was recorded before hardware counters were taken. `make report` on this machine records it anew, with them where they are allowed."),
-    "not-matched": answer("Modelled only: hardware counters were taken by {tool}, and could be brought together with no variant's trace: {missing}."),
-    "no-gpu": answer("There is no GPU in this run, so there is nothing that its counters could count and no kernel whose bytes could be modelled."),
+    "not-matched": answer("Modelled only: hardware counters were taken by {tool}, and match no variant's trace: {missing}."),
+    "no-gpu": answer("This run has no GPU, so there is no kernel to count or to model."),
     "no-lane": answer("This run's traces have no GPU lane, so there is no kernel to count or to model."),
 }
 

@@ -28,15 +28,15 @@ US = 1e6
 
 BEST_ANSWERS: dict[str, Case] = {
     "arithmetic": answer(
-        "By the ceilings of this run no forward of this workload takes less than {best}: that is what the {needed} of the pairs that count take at the matmul ceiling ({flop_ceiling}). Memory would "
+        "The ceilings of this run allow {best} at best: {needed} of unmasked work at {flop_ceiling}. Memory alone would "
         "allow {by_bytes} ({operands} at {copy_ceiling}). {against}: {factor} as long.",
-        caveats=(Because("cached", "The operands are smaller than {rules[beyond_cache]} the last-level cache, so memory's floor can be undercut by what is found there."),)),
+        caveats=(Because("cached", "The operands are smaller than {rules[beyond_cache]} the last-level cache, so part of them may be cached and memory's bound can be undercut."),)),
     "memory": answer(
-        "By the ceilings of this run no forward of this workload takes less than {best}: that is what {operands}, Q, K, V and the output once, take at the copy ceiling ({copy_ceiling}). Arithmetic would "
+        "The ceilings of this run allow {best} at best: {operands} (Q, K, V and the output, once each) at {copy_ceiling}. Arithmetic alone would "
         "allow {by_flop} ({needed} at {flop_ceiling}). {against}: {factor} as long.",
-        caveats=(Because("cached", "The operands are smaller than {rules[beyond_cache]} the last-level cache, so this floor can be undercut by what is found there."),)),
+        caveats=(Because("cached", "The operands are smaller than {rules[beyond_cache]} the last-level cache, so part of them may be cached and this bound can be undercut."),)),
     "undercut": answer(
-        "By the ceilings of this run a forward of this workload should take {best} or more, and {fastest} takes less: {taken}. {causes}."),
+        "The ceilings of this run allow {best} at best, yet {fastest} takes {taken}. {causes}."),
 }
 
 
@@ -68,22 +68,22 @@ def _against(facts: RunFacts, quickest: VariantFacts, taken: float) -> str:
 
 
 _BESIDE = (
-    Because("occupied", "Occupied warp slots on average, counted: {occupied}."),
+    Because("occupied", "Warp slots occupied on average, counted: {occupied}."),
     Because("pipes", "What each keeps busy, counted: {pipes}."),
-    Because("why", "And what sets them apart: {why}."),
-    Because("pace", "Beside the FLOP of the pairs that count, the tiles on the diagonal are computed whole. With what Tensor Cores really did: {pace} of the matmul ceiling."),
+    Because("why", "What sets them apart: {why}."),
+    Because("pace", "Tiles on the diagonal are computed whole. Counting all work done on Tensor Cores: {pace} of the matmul ceiling."),
 )
-_BEYOND = Because("beyond", "{beyond} {go} beyond a ceiling, which cannot be: it was measured too low, or a time is wrong.")
+_BEYOND = Because("beyond", "{beyond} {go} beyond a ceiling, which is impossible: the ceiling was measured too low, or a time is wrong.")
 _UNSAID = (
-    Because("unsaid", "What their warps wait for is not in this run: nothing here counts stalls. Exponentials, for one, count for neither ceiling."),
+    Because("unsaid", "This run counts no stalls, so it does not show what the warps wait for. Exponentials, for example, count for neither ceiling."),
 )
 
 FUSED_ANSWERS: dict[str, Case] = {
-    "no-fused": answer("Nothing can be said: no fused kernel on Tensor Cores was timed here."),
-    "neither": answer("The fused kernels reach neither ceiling, by the {enough} that this site calls reaching: {shares}.", because=_BESIDE, caveats=(_BEYOND, *_UNSAID)),
-    "some": answer("By the {enough} that this site calls reaching, {reaching}; {others}.", because=_BESIDE, caveats=(_BEYOND, *_UNSAID)),
-    "all": answer("Every fused kernel reaches a ceiling, by the {enough} that this site calls reaching: {shares}.", because=_BESIDE, caveats=(_BEYOND,)),
-    "uncounted": answer("Not known in full: the bytes of {uncounted} were not counted. Beside that the fused kernels reach: {shares}.", because=_BESIDE, caveats=(_BEYOND, *_UNSAID)),
+    "no-fused": answer("No fused kernel on Tensor Cores was timed here."),
+    "neither": answer("No fused kernel reaches {enough} of a ceiling: {shares}.", because=_BESIDE, caveats=(_BEYOND, *_UNSAID)),
+    "some": answer("At a threshold of {enough}, {reaching}; {others}.", because=_BESIDE, caveats=(_BEYOND, *_UNSAID)),
+    "all": answer("Every fused kernel reaches {enough} of a ceiling: {shares}.", because=_BESIDE, caveats=(_BEYOND,)),
+    "uncounted": answer("The bytes of {uncounted} were not counted. What is known: {shares}.", because=_BESIDE, caveats=(_BEYOND, *_UNSAID)),
 }
 
 
@@ -123,13 +123,13 @@ def _share(one: Reach) -> str:
 
 STEP_ANSWERS: dict[str, Case] = {
     "shares": answer("{said}.",
-                     because=(Because("left", "What neither explains is time in steps below copy speed: {left}."),
+                     because=(Because("left", "Time beyond the bytes: {left}."),
                               Because("busy", "Counted in those that run near neither ceiling, busy instead at {enough} or more: {busy}.")),
-                     caveats=(Because("modelled", "Nothing was counted, so the bytes are those that the steps ask for by their shapes."),
-                              Because("unmodelled", "Not told for {unmodelled}: the bytes of some of its kernels are not known."))),
-    "no-steps": answer("Nothing can be said: no variant of several steps ran here."),
-    "not-modelled": answer("Not known: nobody counted or modelled the bytes of every step of {unmodelled}."),
-    "cached": answer("Not known: the score matrix is {scores} and the last-level cache {cache}, so what the steps ask for need not reach memory, and nothing was counted."),
+                     caveats=(Because("modelled", "No counters ran, so bytes are modelled from shapes."),
+                              Because("unmodelled", "Not known for {unmodelled}: the bytes of some kernels are missing."))),
+    "no-steps": answer("No step-by-step variant ran here."),
+    "not-modelled": answer("Not known: the bytes of some steps of {unmodelled} were neither counted nor modelled."),
+    "cached": answer("Not known: the score matrix is {scores} and the last-level cache {cache}, so requested bytes need not reach memory, and no counters ran."),
 }
 
 
@@ -240,7 +240,7 @@ def _chart(shown: list[VariantFacts], floor: Best) -> tuple[Chart, ...]:
 READING = Finding(
     slug="limits",
     title="How far from the limit",
-    question="How fast could this be here at best, and what keeps each variant from it?",
+    question="How fast could this be at best, and what holds each variant back?",
     questions=(
         Question("limits-best", "What would be the best time here?", best_rule, BEST_ANSWERS, needs=(needs.kernels(),)),
         Question("limits-fused", "Do the fused kernels reach a ceiling?", fused_rule, FUSED_ANSWERS, needs=(needs.kernels(),)),

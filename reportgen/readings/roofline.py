@@ -44,12 +44,12 @@ def _names(group: list[Point]) -> str:
 
 ROOF_ANSWERS: dict[str, Case] = {
     "placed": answer(
-        "The ridge lies at {ridge} FLOP per byte: {flop_ceiling} ÷ {copy_ceiling}. Left of it memory sets the roof, right of it arithmetic. Left: {left}. Right: {right}.",
+        "The ridge lies at {ridge} FLOP per byte ({flop_ceiling} ÷ {copy_ceiling}). Left of it, limited by memory: {left}. Right of it, limited by arithmetic: {right}.",
         because=(Because("other_ridge", "For matrix products on CUDA cores the ridge lies at {other_ridge} FLOP per byte: {on_cores}."),),
-        caveats=(Because("tf32", "TF32 is what {tf32} multiplies in, and no matmul of this run was measured in it: that ridge is not known, and the roof is the one of the workload's type."),
-                 Because("modelled", "Modelled only: FLOP per requested byte, because this run counted none."),
-                 Because("absent", "Not shown, because the bytes, the work or the unit of a step are not known: {absent}."))),
-    "no-points": answer("Nothing can be placed: of no variant both the bytes and the work are known."),
+        caveats=(Because("tf32", "{tf32} multiplies in TF32, for which this run has no ceiling, so the roof shown is that of the workload's type."),
+                 Because("modelled", "Modelled: FLOP per requested byte, because this run has no counters."),
+                 Because("absent", "Not shown, because bytes, work or unit of a step are unknown: {absent}."))),
+    "no-points": answer("No variant can be placed: bytes or work are unknown for all."),
 }
 
 
@@ -75,10 +75,10 @@ def _placed(found: Sequence[Point]) -> str:
 
 
 SHARE_ANSWERS: dict[str, Case] = {
-    "shares": answer("{nearest} comes closest to the roof above it, with {most}; {farthest} stays farthest below it, with {least}.",
+    "shares": answer("Closest to its roof is {nearest} with {most}, farthest below is {farthest} with {least}.",
                      because=(Because("matmuls", "Their matmuls alone: {matmuls}."),)),
     "one": answer("{nearest} reaches {most} of the roof above it."),
-    "no-points": answer("Nothing can be said: of no variant both the bytes and the work are known."),
+    "no-points": answer("Not known: bytes or work are unknown for all variants."),
 }
 
 
@@ -121,13 +121,13 @@ def _chart(facts: RunFacts, found: list[Point]) -> tuple[Chart, ...]:
             "ceilings_flop": [(f"{SHORT[facts.workload.dtype]} matmul", ceilings.matmul_flop_per_s), *([("FP32 matmul", ceilings.fp32_flop_per_s)] if ceilings.fp32_flop_per_s else [])]}
     said = "; ".join(f"{name_of(point)} {significant(point.intensity)} FLOP per byte, {FlopPerSecond(point.rate)}" for point in found)
     word = "counted" if is_counted(facts) else "requested (modelled)"
-    return (Chart("roofline", "roofline", data, alt=f"Roofline. {said}.", caption=f"FLOP per {word} byte against FLOP per second. Both axes are logarithmic; the lines are the ceilings that this run measured."),)
+    return (Chart("roofline", "roofline", data, alt=f"Roofline. {said}.", caption=f"FLOP per {word} byte against FLOP per second. Logarithmic axes; lines are this run's ceilings."),)
 
 
 READING = Finding(
     slug="roofline",
     title="The roofline",
-    question="Given the bytes that each variant moves, how fast could it compute, and how fast does it?",
+    question="How fast could each variant compute, given the bytes it moves, and how fast does it?",
     questions=(
         Question("roofline-ridge", "On which side of the ridge does each variant lie?", roof_rule, ROOF_ANSWERS, needs=(needs.kernels(),)),
         Question("roofline-share", "Who comes close to the roof?", share_rule, SHARE_ANSWERS, needs=(needs.kernels(),)),

@@ -20,22 +20,22 @@ GIGA = 1e9
 SLACK = 0.01
 """Counts this far below the visible pairs' mean that the counter missed work, not that the kernel saved it."""
 
-_CEILING = Because("saved_time", "At the matmul ceiling of this run, what each of them leaves out would take {saved_time} or more.")
-_TILES = (Because("exact", "The count is exactly that of the tile in the name: {exact}."),
-          Because("fits", "That makes the tile consistent with the count and does not prove it. Of the tiles with sides of {sides}, other sizes give the same number: {fits}. All the rest are excluded."),
-          Because("not_exact", "The tile in the name would give another number: {not_exact}."))
+_CEILING = Because("saved_time", "At this run's matmul ceiling the skipped work would take {saved_time} or more.")
+_TILES = (Because("exact", "The count equals the one predicted from the tile in the name: {exact}."),
+          Because("fits", "So the tile is consistent with the count, not proved. Of tiles with sides of {sides}, these give the same number: {fits}. All others are excluded."),
+          Because("not_exact", "The tile in the name predicts another number: {not_exact}."))
 
 FUSED_ANSWERS: dict[str, Case] = {
-    "no-fused": answer("Nothing can be said: none of the fused backends gave a right result here."),
-    "not-causal": answer("Nothing is to be skipped: this workload has no causal mask, and every pair counts."),
+    "no-fused": answer("No fused backend gave a right result here."),
+    "not-causal": answer("This workload has no causal mask, so there is nothing to skip."),
     "all-skip": answer(
-        "The fused kernels leave out the tiles that the mask hides: on Tensor Cores {done}, where the whole square is {full} and the pairs that the mask leaves are {needed}.",
+        "The fused kernels skip masked tiles: on Tensor Cores {done}. The whole square is {full}, the unmasked pairs {needed}.",
         because=(*_TILES, _CEILING)),
     "some-skip": answer(
-        "Not all of them leave out the tiles that the mask hides. {skipping}; {whole} the whole square or nearly so. The whole square is {full}, and the pairs that the mask leaves are {needed}.",
+        "Not all of them skip masked tiles. {skipping}; {whole} the whole square or nearly so. The whole square is {full}, the unmasked pairs {needed}.",
         because=(*_TILES, _CEILING)),
-    "none-skips": answer("No fused kernel leaves out the tiles that the mask hides: {done}, where the whole square is {full} and the pairs that the mask leaves are {needed}.", because=_TILES),
-    "too-few": answer("Not known: counted are {short}, less than the pairs that the mask leaves need ({needed}), so this counter does not see all of the work."),
+    "none-skips": answer("No fused kernel skips masked tiles: {done}. The whole square is {full}, the unmasked pairs {needed}.", because=_TILES),
+    "too-few": answer("Not known: {short} were counted, less than the unmasked pairs need ({needed}), so the counter misses work."),
 }
 
 
@@ -88,10 +88,10 @@ def _tile(variant: VariantFacts) -> Tile | None:
 
 
 STEP_ANSWERS: dict[str, Case] = {
-    "whole": answer("The step-by-step variants multiply the whole square: {whole} on Tensor Cores, {needed} of which the mask lets through.",
-                    because=(Because("elsewhere", "{elsewhere} does its products elsewhere: nothing was counted on Tensor Cores."),)),
-    "elsewhere": answer("Nothing was counted on Tensor Cores for {elsewhere}: the products are done elsewhere."),
-    "otherwise": answer("The step-by-step variants do another number of operations than the square has ({full}): {done} on Tensor Cores."),
+    "whole": answer("The step-by-step variants multiply the whole square: {whole} on Tensor Cores, of which the mask lets {needed} through.",
+                    because=(Because("elsewhere", "{elsewhere} multiplies elsewhere: nothing was counted on Tensor Cores."),)),
+    "elsewhere": answer("Nothing was counted on Tensor Cores for {elsewhere}: it multiplies elsewhere."),
+    "otherwise": answer("The step-by-step variants' operations differ from the square's ({full}): {done} on Tensor Cores."),
 }
 
 

@@ -33,12 +33,12 @@ def distinct(facts: RunFacts) -> list[ActivityFacts]:
 
 
 COUNTED_ANSWERS: dict[str, Case] = {
-    "agree": answer("Yes: for {all} both, the theoretical occupancy that Nsight Compute works out is the one that the launch works out at here, within {points} points. Neither is measured.",
+    "agree": answer("Yes: for {all} both, Nsight Compute's theoretical occupancy equals ours within {points} points. Neither is measured.",
                     caveats=(Because("single", "{single} could not be compared."),)),
-    "disagree": answer("⚠ Not for {odd}: there Nsight Compute works out another theoretical occupancy than this page. For the other {rest} both agree.",
+    "disagree": answer("⚠ Not for {odd}: Nsight Compute calculates another theoretical occupancy. For the other {rest} both agree.",
                        because=(Because("details", "{details}. Trust Nsight Compute: a limit that the trace does not record must be at work."),),
                        caveats=(Because("single", "{single} could not be compared."),)),
-    "no-arithmetic": answer("Nothing can be worked out: this device's limits are not known here, or the trace lacks the launches' registers."),
+    "no-arithmetic": answer("Not known: this device's limits are missing here, or the trace lacks the launches' registers."),
 }
 
 
@@ -60,11 +60,11 @@ def counted_rule(facts: RunFacts) -> Decision:
 
 
 FIELD_ANSWERS: dict[str, Case] = {
-    "all-agree": answer("The profiler's field agrees with the arithmetic for {same}, but for rounding."),
-    "some-differ": answer("The profiler's field agrees with the arithmetic for {same}, but for rounding, and not for {differ}.",
-                          because=(Because("false_zeros", "{false_zeros} {use} more than {rules[default_shared]} of shared memory and read 0: the profiler reckons with the default limit."),
-                                   Because("small_grids", "{small_grids} {have} a grid too small to fill the device: the profiler counts the blocks that there are, not those that would fit."))),
-    "no-field": answer("Nothing can be compared: this run's traces have no occupancy field, or no kernel's occupancy can be worked out."),
+    "all-agree": answer("The profiler's field matches the arithmetic, up to rounding, for {same}."),
+    "some-differ": answer("The profiler's field matches the arithmetic, up to rounding, for {same}, and is wrong for {differ}.",
+                          because=(Because("false_zeros", "{false_zeros} {use} more than {rules[default_shared]} of shared memory and read 0: the profiler assumes the default limit."),
+                                   Because("small_grids", "{small_grids} {have} a grid too small to fill the device: the profiler counts the blocks launched, not those that would fit."))),
+    "no-field": answer("Not known: the traces have no occupancy field, or no kernel's occupancy can be calculated."),
 }
 
 
@@ -86,12 +86,12 @@ def _of_these(found: list[ActivityFacts]) -> str | None:
     return f"{Count(len(found))} of these" if found else None
 
 
-_ONE_WAVE = (Because("one_wave", "{one_wave}. All blocks fit at once and every SM has as many as it holds, so neither a small grid nor a last wave explains the gap. "
-                     "A warp-specialised kernel would look so if its loading warps end early, but nothing in this run shows which warps ended."),)
+_ONE_WAVE = (Because("one_wave", "{one_wave}. All blocks fit at once and every SM is full, so neither a small grid nor a last wave explains the gap. "
+                     "A warp-specialised kernel whose loading warps exit early would look like this, but this run does not show which warps ended."),)
 
 ACHIEVED_ANSWERS: dict[str, Case] = {
-    "below": answer("Counted while they ran: among the kernels that take {rules[weighty]} of their variant's time or more, {nearest} comes closest to its theoretical value ({nearest_values}), and {farthest} stays "
-                    "farthest below it ({farthest_values}).",
+    "below": answer("Among kernels with {rules[weighty]} of their variant's time or more, {nearest} comes closest to its theoretical value ({nearest_values}), {farthest} stays "
+                    "farthest below ({farthest_values}).",
                     because=_ONE_WAVE),
     "one": answer("{nearest} reaches {nearest_values}.", because=_ONE_WAVE),
 }
@@ -139,7 +139,7 @@ def _chart(facts: RunFacts) -> tuple[Chart, ...]:
     counted = any(mark is not None for mark in marks)
     return number_bars("occupancy-achieved", [(v, k.occupancy.theoretical if k.occupancy else None) for v, k in shown], "%",
                        alt=f"Theoretical occupancy of each variant's longest kernel: {said}.",
-                       caption="Theoretical occupancy of each variant's longest kernel" + (". The mark is what was achieved on average, counted." if counted else ", worked out from its launch."),
+                       caption="Theoretical occupancy of each variant's longest kernel" + (". The mark is what was achieved on average, counted." if counted else ", calculated from its launch."),
                        reference=marks if counted else None, reference_label="achieved, counted" if counted else None)
 
 
@@ -148,9 +148,9 @@ READING = Finding(
     title="Occupancy three ways",
     question="This page, the profiler and Nsight Compute each work out from the launch how full an SM can be, and hardware counts how full it was. Do they agree?",
     questions=(
-        Question("occupancy-counted", "Does a second reckoning come to the same?", counted_rule, COUNTED_ANSWERS),
-        Question("occupancy-field", "Does the profiler's field?", field_rule, FIELD_ANSWERS),
-        Question("occupancy-achieved", "How much of it is achieved?", achieved_rule, ACHIEVED_ANSWERS, needs=(needs.kernels(),)),
+        Question("occupancy-counted", "Does Nsight Compute agree?", counted_rule, COUNTED_ANSWERS),
+        Question("occupancy-field", "Does the profiler agree?", field_rule, FIELD_ANSWERS),
+        Question("occupancy-achieved", "How much is achieved?", achieved_rule, ACHIEVED_ANSWERS, needs=(needs.kernels(),)),
     ),
     evidence=evidence,
     section="readings",

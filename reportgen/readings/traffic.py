@@ -15,14 +15,14 @@ from .traffic_evidence import evidence
 
 FORWARD_ANSWERS: dict[str, Case] = {
     "counted": answer(
-        "Through DRAM go, in one forward: {moved}. Q, K, V and the output, each once, are {operands}.",
+        "DRAM traffic of one forward: {moved}. Q, K, V and the output, once each, are {operands}.",
         because=(Because("factor", "{most} moves {factor} as much as {least}."),
-                 Because("from_trace", "No counter sees copies and memsets. By the trace they are {from_trace}.")),
+                 Because("from_trace", "Of it, copies and memsets, from the trace because counters do not see them: {from_trace}.")),
         caveats=(Because("uncounted", "Not counted: {uncounted}."),)),
     "modelled": answer(
-        "By the model, one forward asks for: {asked}. Q, K, V and the output, each once, are {operands}.",
+        "Bytes requested by one forward (modelled): {asked}. Q, K, V and the output, once each, are {operands}.",
         caveats=(Because("unmodelled", "Not modelled: {unmodelled}."),)),
-    "not-modelled": answer("Not known: nothing was counted, and no variant's steps are all modelled."),
+    "not-modelled": answer("Not known: no counters ran, and no variant is modelled in full."),
 }
 
 
@@ -48,10 +48,10 @@ RATIO_ANSWERS: dict[str, Case] = {
     "ratio": answer("Counted bytes ÷ operand bytes: {ratios}. At {once} every operand crosses once and nothing else does.",
                     caveats=(Because("below", "Below {once}, as in {below}, a part was still in the cache when counting began or ended."),)),
     CacheDoubt.MAY_HOLD.value: answer(
-        "No ratio to the operands is given here: they are {operands}, and the last-level cache holds {cache}. They can stay in it from one forward to the next, so a low count "
-        "proves no thrift. From {needed} of operands on, {times} times the cache, the ratio would mean something.",
-        because=(Because("below", "It shows: {below} {move} operands, because a part of them was in the cache before or had not left it after."),)),
-    CacheDoubt.SIZE_UNKNOWN.value: answer("No ratio to the operands is given here: the size of the last-level cache was not recorded, so nobody can say whether the operands stay in it."),
+        "No ratio is given: the operands ({operands}) can stay in the last-level cache ({cache}) between forwards, so a low count "
+        "may only mean that the cache served them. The ratio is meaningful from {needed} of operands, {times} times the cache.",
+        because=(Because("below", "It shows: {below} {move} operands."),)),
+    CacheDoubt.SIZE_UNKNOWN.value: answer("No ratio is given: the size of the last-level cache was not recorded, so the operands may stay in it."),
 }
 
 
@@ -72,11 +72,11 @@ def ratio_rule(facts: RunFacts) -> Decision:
 
 
 AGREE_ANSWERS: dict[str, Case] = {
-    "agree": answer("Yes: in every kernel that takes {rules[weighty]} of its variant's time or more, what was counted lies within {within} of what the step asks for."),
+    "agree": answer("Yes: in every kernel with {rules[weighty]} of its variant's time or more, counted and requested bytes agree within {within}."),
     "apart": answer(
-        "Not everywhere: of the kernels that take {rules[weighty]} of their variant's time or more, a part differs by more than {within}. In the others of these the count confirms the model.",
-        because=(Because("below", "Fewer bytes than asked for: {below}. What a step reads may still be in the cache, and what it writes may leave the cache after its end."),
-                 Because("above", "More bytes than asked for: {above}. A step may read something more than once, or push lines out that an earlier one had left in the cache."))),
+        "Not everywhere: of the kernels with {rules[weighty]} of their variant's time or more, some differ by more than {within}. The count confirms the model for the others.",
+        because=(Because("below", "Fewer bytes than requested: {below}. Reads may come from the cache, and writes may leave it after the step."),
+                 Because("above", "More bytes than requested: {above}. A step may read something more than once, or evict lines that an earlier step wrote."))),
 }
 
 
@@ -95,8 +95,8 @@ def agree_rule(facts: RunFacts) -> Decision:
 
 
 FLOOR_ANSWERS: dict[str, Case] = {
-    "counted": answer("A copy reaches {ceiling} here. At that rate the operands alone take {floor}, and the counted bytes take: {parts}."),
-    "modelled": answer("A copy reaches {ceiling} here. At that rate the operands alone take {floor}, and by the model the bytes that the steps ask for take: {parts}."),
+    "counted": answer("A copy reaches {ceiling} here. At that rate the operands alone take {floor}, and the counted bytes: {parts}."),
+    "modelled": answer("A copy reaches {ceiling} here. At that rate the operands alone take {floor}, and the requested bytes (modelled): {parts}."),
 }
 
 
@@ -122,7 +122,7 @@ READING = Finding(
     question="How many bytes cross to memory in one forward, step by step, and how many would have to?",
     questions=(
         Question("bytes-forward", "How much goes through DRAM in one forward?", forward_rule, FORWARD_ANSWERS),
-        Question("bytes-ratio", "How much is that for each byte of the operands?", ratio_rule, RATIO_ANSWERS),
+        Question("bytes-ratio", "How much is that per operand byte?", ratio_rule, RATIO_ANSWERS),
         Question("bytes-agree", "Do counted and requested bytes agree?", agree_rule, AGREE_ANSWERS),
         Question("bytes-floor", "How much of the time do the bytes explain?", floor_rule, FLOOR_ANSWERS),
     ),

@@ -88,7 +88,7 @@ def _bars(facts: RunFacts, shown: list[VariantFacts]) -> tuple[Chart, ...]:
     operands = facts.workload.operand_bytes
     return number_bars("bytes-forward", [(variant, value / MIB) for variant, value in values], "MiB",
                        alt=f"{word} of one forward: {said}; the operands are {Bytes(operands)}.",
-                       caption=f"{word} of one forward. The mark is Q, K, V and the output, each once.",
+                       caption=f"{word} of one forward. The mark is Q, K, V and the output, once each.",
                        reference=[operands / MIB] * len(values), reference_label=f"the operands once, {Bytes(operands)}")
 
 

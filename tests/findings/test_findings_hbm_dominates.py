@@ -170,4 +170,4 @@ def test_the_claim_the_limits_the_bytes_and_the_roofline_give_one_answer(slot):
     assert f"Naive in place spends {passes} of its GPU time in passes over the score matrix" in answers["limits-steps"] and f"account for {share}" in answers["limits-steps"]
     assert f"({share})" in answers["bytes-floor"]
     assert any("naive in place lies left of the ridge" in sentence for sentence in outcome.because)
-    assert "Naive in place (" in answers["roofline-ridge"].split("Left: ")[1].split("Right: ")[0]
+    assert "Naive in place (" in answers["roofline-ridge"].split("limited by memory: ")[1].split("Right of it")[0]

@@ -37,8 +37,8 @@ def test_a_counted_run_has_every_page_with_its_chart_and_no_hedge():
 
 @pytest.mark.parametrize(("reason", "said"), [
     ("Nsight Compute (ncu) was not found; install it with the CUDA toolkit and put it on the PATH",
-     "Modelled only: this run has no hardware counters. The reason: Nsight Compute (ncu) was not found; install it with the CUDA toolkit and put it on the PATH."),
-    ("turned off; to take counters, leave COUNTERS at auto", "The reason: turned off; to take counters, leave COUNTERS at auto."),
+     "Modelled only: this run has no hardware counters (Nsight Compute (ncu) was not found; install it with the CUDA toolkit and put it on the PATH)."),
+    ("turned off; to take counters, leave COUNTERS at auto", "Modelled only: this run has no hardware counters (turned off; to take counters, leave COUNTERS at auto)."),
     (None, "Modelled only: this run was recorded before hardware counters were taken. `make report` on this machine records it anew"),
 ], ids=["refused", "turned off", "older"])  # fmt: skip
 def test_without_counters_every_page_says_modelled_only_the_reason_and_the_cure(reason, said):
@@ -48,7 +48,7 @@ def test_without_counters_every_page_says_modelled_only_the_reason_and_the_cure(
         assert said in page, slug
     assert "Requested bytes (modelled) of one forward" in files["hardware/bytes.md"]
     assert "| modelled only |" in files["hardware/bytes.md"]
-    assert "Modelled only: FLOP per requested byte" in files["hardware/roofline.md"]
+    assert "Modelled: FLOP per requested byte" in files["hardware/roofline.md"]
 
 
 def test_a_refused_run_on_disk_renders_with_its_reason(tmp_path: Path):
@@ -56,7 +56,7 @@ def test_a_refused_run_on_disk_renders_with_its_reason(tmp_path: Path):
         content["counters"], content["counters_reason"] = None, "another profiler holds the counters; end it and record again"
 
     files = render(facts_room.build(counted.run(tmp_path, refused)))
-    assert all("The reason: another profiler holds the counters; end it and record again." in page for page in hardware(files).values())
+    assert all("(another profiler holds the counters; end it and record again)." in page for page in hardware(files).values())
 
 
 def test_a_mismatch_is_said_on_the_runs_page_and_on_every_page_that_needs_counters(tmp_path: Path):
@@ -68,7 +68,7 @@ def test_a_mismatch_is_said_on_the_runs_page_and_on_every_page_that_needs_counte
     assert "- SDPA flash: its hardware counters are left out, because the trace shows 1 kernels, the counter tool 2." in files["runs/nvidia-h200/article/index.md"]
     for slug, page in hardware(files).items():
         assert "not counted: SDPA flash (the trace shows 1 kernels, the counter tool 2)" in page, slug
-    assert "SDPA flash" not in re.search(r"Through DRAM go[^\n]*", files["hardware/bytes.md"]).group()
+    assert "SDPA flash" not in re.search(r"DRAM traffic of one forward: [^\n]*", files["hardware/bytes.md"]).group()
 
 
 def test_an_occupancy_that_the_counters_contradict_is_flagged_on_the_runs_page_and_in_the_table(tmp_path: Path):
@@ -89,7 +89,7 @@ def test_metrics_that_are_missing_cost_only_what_needs_them(tmp_path: Path):
                 kernel["metrics"] = {name: value for name, value in kernel["metrics"].items() if "ops_path" not in name}
 
     files = render(facts_room.build(counted.run(tmp_path, fewer)))
-    assert "Through DRAM go, in one forward: Naive" in files["hardware/bytes.md"]
+    assert "DRAM traffic of one forward: Naive" in files["hardware/bytes.md"]
     assert "Only hardware counters can tell, and this run has none for the fused kernels." in files["hardware/half-the-square.md"]
 
 
@@ -149,6 +149,6 @@ def test_a_threshold_is_typed_in_one_place(monkeypatch):
     finally:
         environment.environment.cache_clear()
     assert "65 % of the copy's rate" in pages["method.md"] and "reaches 65 % of the rate" in pages["glossary.md"]
-    assert "the shift is at least 3 %" in pages["method.md"] and "within 17 % of" in pages["method.md"] and "Nine processes on one side happen by chance once in 512" in pages["method.md"]
+    assert "the shift is at least 3 %" in pages["method.md"] and "within 17 % of" in pages["method.md"] and "Nine processes agree by chance once in 512" in pages["method.md"]
     assert "p < 0.02" in pages["reviewing.md"] and "from each of nine fresh processes" in pages["reviewing.md"]
     assert not any(old in text for text in pages.values() for old in ("60 %", "2 %, or", "within 15 %", "seven fresh", "p < 0.01"))

@@ -66,145 +66,145 @@ def unlike(run):
 REACHED = {
     ("counted", "counted"): (
         counted.h200,
-        "Counted by Nsight Compute 2025.3.1.0, kernel by kernel, in one forward of each variant. Copies and memsets, which no counter sees, are from the trace."),
+        "Counted by Nsight Compute 2025.3.1.0, kernel by kernel, in one forward per variant; copies and memsets are from the trace."),
     ("counted", "some"): (
         lambda: counted.h200(without=("sdpa_flash",)),
-        "Counted by Nsight Compute 2025.3.1.0, kernel by kernel, in one forward of each variant; not counted: SDPA flash (the counter tool saw no kernel of it). "
-        "Copies and memsets, which no counter sees, are from the trace."),
+        "Counted by Nsight Compute 2025.3.1.0, kernel by kernel, in one forward per variant; not counted: SDPA flash (the "
+        "counter tool saw no kernel of it). Copies and memsets are from the trace."),
     ("counted", "modelled-only"): (
         lambda: facts(counters_reason="the driver keeps hardware counters to administrators (ERR_NVGPUCTRPERM); run as root."),
-        "Modelled only: this run has no hardware counters. The reason: the driver keeps hardware counters to administrators (ERR_NVGPUCTRPERM); run as root."),
+        "Modelled only: this run has no hardware counters (the driver keeps hardware counters to administrators (ERR_NVGPUCTRPERM); run as root)."),
     ("counted", "recorded-before"): (
         lambda: facts(counters_reason=None),
         "Modelled only: this run was recorded before hardware counters were taken. `make report` on this machine records it anew, with them where they are allowed."),
     ("counted", "not-matched"): (
         lambda: uncounted(variant(only(facts(), "sdpa_flash"), "sdpa_flash", counters_reason="the trace shows 1 kernels, the counter tool 2")),
-        "Modelled only: hardware counters were taken by Nsight Compute 1, and could be brought together with no variant's trace: SDPA flash (the trace shows 1 kernels, "
-        "the counter tool 2)."),
+        "Modelled only: hardware counters were taken by Nsight Compute 1, and match no variant's trace: SDPA flash (the trace "
+        "shows 1 kernels, the counter tool 2)."),
     ("counted", "no-gpu"): (
-        lambda: facts("cpu"), "There is no GPU in this run, so there is nothing that its counters could count and no kernel whose bytes could be modelled."),
+        lambda: facts("cpu"), "This run has no GPU, so there is no kernel to count or to model."),
     ("counted", "no-lane"): (
         lambda: no_lane(facts()), "This run's traces have no GPU lane, so there is no kernel to count or to model."),
     ("bytes-forward", "counted"): (
-        lambda: flash(), "Through DRAM go, in one forward: SDPA flash 52 MiB. Q, K, V and the output, each once, are 64 MiB."),
+        lambda: flash(), "DRAM traffic of one forward: SDPA flash 52 MiB. Q, K, V and the output, once each, are 64 MiB."),
     ("bytes-forward", "modelled"): (
         lambda: only(facts(), "naive", "sdpa_flash"),
-        "By the model, one forward asks for: Naive 2.56 GiB and SDPA flash 64 MiB. Q, K, V and the output, each once, are 64 MiB."),
+        "Bytes requested by one forward (modelled): Naive 2.56 GiB and SDPA flash 64 MiB. Q, K, V and the output, once each, are 64 MiB."),
     ("bytes-forward", "not-modelled"): (
         lambda: activities(only(facts(), "sdpa_flash"), "sdpa_flash", lambda a: replace(a, requested_bytes=None)),
-        "Not known: nothing was counted, and no variant's steps are all modelled."),
+        "Not known: no counters ran, and no variant is modelled in full."),
     ("bytes-ratio", "ratio"): (
         lambda: cache(flash(), 16 * MIB), "Counted bytes ÷ operand bytes: SDPA flash 0.812×. At 1.00× every operand crosses once and nothing else does."),
     ("bytes-ratio", "fits-in-cache"): (
         lambda: flash(),
-        "No ratio to the operands is given here: they are 64 MiB, and the last-level cache holds 60 MiB. They can stay in it from one forward to the next, so a low count "
-        "proves no thrift. From 240 MiB of operands on, 4 times the cache, the ratio would mean something."),
+        "No ratio is given: the operands (64 MiB) can stay in the last-level cache (60 MiB) between forwards, so a low count may "
+        "only mean that the cache served them. The ratio is meaningful from 240 MiB of operands, 4 times the cache."),
     ("bytes-ratio", "cache-unknown"): (
         lambda: cache(flash(), None),
-        "No ratio to the operands is given here: the size of the last-level cache was not recorded, so nobody can say whether the operands stay in it."),
+        "No ratio is given: the size of the last-level cache was not recorded, so the operands may stay in it."),
     ("bytes-agree", "agree"): (
         lambda: flash(50 * MIB, 8 * MIB),
-        "Yes: in every kernel that takes 1 % of its variant's time or more, what was counted lies within 10 % of what the step asks for."),
+        "Yes: in every kernel with 1 % of its variant's time or more, counted and requested bytes agree within 10 %."),
     ("bytes-agree", "apart"): (
-        lambda: flash(50 * MIB, 7 * MIB), "Not everywhere: of the kernels that take 1 % of their variant's time or more, a part differs by more than 10 %. In the others of these the count confirms the model."),
+        lambda: flash(50 * MIB, 7 * MIB), "Not everywhere: of the kernels with 1 % of their variant's time or more, some differ by more than 10 %. The count confirms the model for the others."),
     ("bytes-floor", "counted"): (
-        lambda: flash(), "A copy reaches 4.30 TB/s here. At that rate the operands alone take 15.6 µs, and the counted bytes take: SDPA flash 12.7 µs of its 93.0 µs (13.6 %)."),
+        lambda: flash(), "A copy reaches 4.30 TB/s here. At that rate the operands alone take 15.6 µs, and the counted bytes: SDPA flash 12.7 µs of its 93.0 µs (13.6 %)."),
     ("bytes-floor", "modelled"): (
         lambda: only(facts(), "sdpa_flash"),
-        "A copy reaches 4.30 TB/s here. At that rate the operands alone take 15.6 µs, and by the model the bytes that the steps ask for take: SDPA flash 15.6 µs of its 93.0 µs "
-        "(16.8 %)."),
+        "A copy reaches 4.30 TB/s here. At that rate the operands alone take 15.6 µs, and the requested bytes (modelled): SDPA "
+        "flash 15.6 µs of its 93.0 µs (16.8 %)."),
     ("square-fused", "no-fused"): (
-        lambda: only(counted.h200(), "naive"), "Nothing can be said: none of the fused backends gave a right result here."),
+        lambda: only(counted.h200(), "naive"), "No fused backend gave a right result here."),
     ("square-fused", "not-causal"): (
         lambda: (lambda run: replace(run, workload=replace(run.workload, causal=False)))(flash()),
-        "Nothing is to be skipped: this workload has no causal mask, and every pair counts."),
+        "This workload has no causal mask, so there is nothing to skip."),
     ("square-fused", "all-skip"): (
         fused,
-        "The fused kernels leave out the tiles that the mask hides: on Tensor Cores SDPA efficient does 18.3 GFLOP and SDPA flash 19.3 GFLOP, where the whole square is 34.4 GFLOP "
-        "and the pairs that the mask leaves are 17.2 GFLOP."),
+        "The fused kernels skip masked tiles: on Tensor Cores SDPA efficient does 18.3 GFLOP and SDPA flash 19.3 GFLOP. The "
+        "whole square is 34.4 GFLOP, the unmasked pairs 17.2 GFLOP."),
     ("square-fused", "some-skip"): (
         lambda: fused(sdpa_efficient=34359738368),
-        "Not all of them leave out the tiles that the mask hides. SDPA flash does 19.3 GFLOP; SDPA efficient does the whole square or nearly so. The whole square is 34.4 GFLOP, "
-        "and the pairs that the mask leaves are 17.2 GFLOP."),
+        "Not all of them skip masked tiles. SDPA flash does 19.3 GFLOP; SDPA efficient does the whole square or nearly so. The "
+        "whole square is 34.4 GFLOP, the unmasked pairs 17.2 GFLOP."),
     ("square-fused", "none-skips"): (
         lambda: fused(sdpa_efficient=34359738368, sdpa_flash=34359738368),
-        "No fused kernel leaves out the tiles that the mask hides: SDPA efficient does 34.4 GFLOP and SDPA flash 34.4 GFLOP, where the whole square is 34.4 GFLOP and the pairs that "
-        "the mask leaves are 17.2 GFLOP."),
+        "No fused kernel skips masked tiles: SDPA efficient does 34.4 GFLOP and SDPA flash 34.4 GFLOP. The whole square is 34.4 "
+        "GFLOP, the unmasked pairs 17.2 GFLOP."),
     ("square-fused", "too-few"): (
         lambda: fused(sdpa_flash=9e9),
-        "Not known: counted are 9.00 GFLOP for SDPA flash, less than the pairs that the mask leaves need (17.2 GFLOP), so this counter does not see all of the work."),
+        "Not known: 9.00 GFLOP for SDPA flash were counted, less than the unmasked pairs need (17.2 GFLOP), so the counter misses work."),
     ("square-steps", "whole"): (
         lambda: only(counted.h200(), "naive", "naive_inplace", "sdpa_math"),
-        "The step-by-step variants multiply the whole square: Naive and Naive in place 34.4 GFLOP on Tensor Cores, 50 % of which the mask lets through."),
+        "The step-by-step variants multiply the whole square: Naive and Naive in place 34.4 GFLOP on Tensor Cores, of which the mask lets 50 % through."),
     ("square-steps", "elsewhere"): (
-        lambda: only(counted.h200(), "sdpa_math"), "Nothing was counted on Tensor Cores for SDPA math: the products are done elsewhere."),
+        lambda: only(counted.h200(), "sdpa_math"), "Nothing was counted on Tensor Cores for SDPA math: it multiplies elsewhere."),
     ("square-steps", "otherwise"): (
         lambda: tensor(only(counted.h200(), "naive"), naive=1e9),
-        "The step-by-step variants do another number of operations than the square has (34.4 GFLOP): Naive does 5.00 GFLOP on Tensor Cores."),
+        "The step-by-step variants' operations differ from the square's (34.4 GFLOP): Naive does 5.00 GFLOP on Tensor Cores."),
     ("roofline-ridge", "placed"): (
         lambda: only(counted.h200(), "naive", "sdpa_flash"),
-        "The ridge lies at 183 FLOP per byte: 788 TFLOP/s ÷ 4.30 TB/s. Left of it memory sets the roof, right of it arithmetic. Left: Naive (12.7). Right: SDPA flash (249)."),
+        "The ridge lies at 183 FLOP per byte (788 TFLOP/s ÷ 4.30 TB/s). Left of it, limited by memory: Naive (12.7). Right of it, limited by arithmetic: SDPA flash (249)."),
     ("roofline-ridge", "no-points"): (
-        lambda: untimed(flash()), "Nothing can be placed: of no variant both the bytes and the work are known."),
+        lambda: untimed(flash()), "No variant can be placed: bytes or work are unknown for all."),
     ("roofline-share", "shares"): (
         lambda: only(counted.h200(), "naive", "sdpa_flash"),
-        "Naive comes closest to the roof above it, with 59.7 %; SDPA flash stays farthest below it, with 26.4 %."),
+        "Closest to its roof is Naive with 59.7 %, farthest below is SDPA flash with 26.4 %."),
     ("roofline-share", "one"): (lambda: only(counted.h200(), "sdpa_flash"), "SDPA flash reaches 26.4 % of the roof above it."),
     ("roofline-share", "no-points"): (
-        lambda: untimed(flash()), "Nothing can be said: of no variant both the bytes and the work are known."),
+        lambda: untimed(flash()), "Not known: bytes or work are unknown for all variants."),
     ("limits-best", "arithmetic"): (
         lambda: facts(),
-        "By the ceilings of this run no forward of this workload takes less than 21.8 µs: that is what the 17.2 GFLOP of the pairs that count take at the matmul ceiling "
-        "(788 TFLOP/s). Memory would allow 15.6 µs (64 MiB at 4.30 TB/s). SDPA cuDNN, the fastest here, takes 59.0 µs: 2.70× as long."),
+        "The ceilings of this run allow 21.8 µs at best: 17.2 GFLOP of unmasked work at 788 TFLOP/s. Memory alone would allow "
+        "15.6 µs (64 MiB at 4.30 TB/s). SDPA cuDNN, the fastest here, takes 59.0 µs: 2.70× as long."),
     ("limits-best", "memory"): (
         lambda: facts(ceilings=Ceilings(2e12, 788e12, 50e12)),
-        "By the ceilings of this run no forward of this workload takes less than 33.6 µs: that is what 64 MiB, Q, K, V and the output once, take at the copy ceiling (2.00 TB/s). "
-        "Arithmetic would allow 21.8 µs (17.2 GFLOP at 788 TFLOP/s). SDPA cuDNN, the fastest here, takes 59.0 µs: 1.76× as long."),
+        "The ceilings of this run allow 33.6 µs at best: 64 MiB (Q, K, V and the output, once each) at 2.00 TB/s. Arithmetic "
+        "alone would allow 21.8 µs (17.2 GFLOP at 788 TFLOP/s). SDPA cuDNN, the fastest here, takes 59.0 µs: 1.76× as long."),
     ("limits-best", "undercut"): (
         lambda: facts(ceilings=Ceilings(1e12, 788e12, 50e12)),
-        "By the ceilings of this run a forward of this workload should take 67.1 µs or more, and SDPA cuDNN takes less: 59.0 µs. A ceiling was measured too low, or that time is wrong, "
-        "or a part of the operands was found in the cache."),
-    ("limits-fused", "no-fused"): (lambda: only(counted.h200(), "naive"), "Nothing can be said: no fused kernel on Tensor Cores was timed here."),
+        "The ceilings of this run allow 67.1 µs at best, yet SDPA cuDNN takes 59.0 µs. A ceiling was measured too low, or that "
+        "time is wrong, or a part of the operands was found in the cache."),
+    ("limits-fused", "no-fused"): (lambda: only(counted.h200(), "naive"), "No fused kernel on Tensor Cores was timed here."),
     ("limits-fused", "neither"): (
         lambda: flash(),
-        "The fused kernels reach neither ceiling, by the 60 % that this site calls reaching: SDPA flash 13.6 % of the copy ceiling and 23.5 % of the matmul ceiling."),
+        "No fused kernel reaches 60 % of a ceiling: SDPA flash 13.6 % of the copy ceiling and 23.5 % of the matmul ceiling."),
     ("limits-fused", "some"): (
         lambda: activities(fused(), "sdpa_flash", lambda a: replace(a, counters=replace(a.counters, dram_read_bytes=300 * MIB))),
-        "By the 60 % that this site calls reaching, SDPA flash reaches a ceiling (85.5 % of the copy ceiling and 23.5 % of the matmul ceiling); the other reaches none: SDPA efficient "
-        "9.8 % of the copy ceiling and 12.3 % of the matmul ceiling."),
+        "At a threshold of 60 %, SDPA flash reaches a ceiling (85.5 % of the copy ceiling and 23.5 % of the matmul ceiling); the "
+        "other reaches none: SDPA efficient 9.8 % of the copy ceiling and 12.3 % of the matmul ceiling."),
     ("limits-fused", "all"): (
         lambda: flash(300 * MIB),
-        "Every fused kernel reaches a ceiling, by the 60 % that this site calls reaching: SDPA flash 81.8 % of the copy ceiling and 23.5 % of the matmul ceiling."),
+        "Every fused kernel reaches 60 % of a ceiling: SDPA flash 81.8 % of the copy ceiling and 23.5 % of the matmul ceiling."),
     ("limits-fused", "uncounted"): (
         lambda: only(facts(), "sdpa_flash"),
-        "Not known in full: the bytes of SDPA flash were not counted. Beside that the fused kernels reach: SDPA flash 23.5 % of the matmul ceiling."),
+        "The bytes of SDPA flash were not counted. What is known: SDPA flash 23.5 % of the matmul ceiling."),
     ("limits-steps", "shares"): (
         lambda: only(facts(), "naive_inplace"),
         "Naive in place spends 82 % of its GPU time in passes over the score matrix and 17.9 % in matmuls; at copy speed its bytes account for 55.4 %, arithmetic alone for 4.7 %."),
     ("limits-steps", "not-modelled"): (
         lambda: activities(only(facts(), "naive_inplace"), "naive_inplace", lambda a: replace(a, requested_bytes=None) if a.role == "mask" else a),
-        "Not known: nobody counted or modelled the bytes of every step of Naive in place."),
+        "Not known: the bytes of some steps of Naive in place were neither counted nor modelled."),
     ("limits-steps", "cached"): (
-        lambda: facts("mi300x"), "Not known: the score matrix is 256 MiB and the last-level cache 256 MiB, so what the steps ask for need not reach memory, and nothing was counted."),
-    ("limits-steps", "no-steps"): (lambda: flash(), "Nothing can be said: no variant of several steps ran here."),
+        lambda: facts("mi300x"), "Not known: the score matrix is 256 MiB and the last-level cache 256 MiB, so requested bytes need not reach memory, and no counters ran."),
+    ("limits-steps", "no-steps"): (lambda: flash(), "No step-by-step variant ran here."),
     ("occupancy-counted", "agree"): (
-        counted.h200, "Yes: for all 23 kernels that have both, the theoretical occupancy that Nsight Compute works out is the one that the launch works out at here, within 0.5 points. "
-                     "Neither is measured."),
+        counted.h200, "Yes: for all 23 kernels that have both, Nsight Compute's theoretical occupancy equals ours within 0.5 "
+                      "points. Neither is measured."),
     ("occupancy-counted", "disagree"): (
         lambda: unlike(counted.h200()),
-        "⚠ Not for 1 kernel: there Nsight Compute works out another theoretical occupancy than this page. For the other 22 both agree."),
+        "⚠ Not for 1 kernel: Nsight Compute calculates another theoretical occupancy. For the other 22 both agree."),
     ("occupancy-counted", "no-arithmetic"): (
-        lambda: facts("mi300x"), "Nothing can be worked out: this device's limits are not known here, or the trace lacks the launches' registers."),
+        lambda: facts("mi300x"), "Not known: this device's limits are missing here, or the trace lacks the launches' registers."),
     ("occupancy-field", "all-agree"): (
-        lambda: flash(), "The profiler's field agrees with the arithmetic for 1 kernel, but for rounding."),
+        lambda: flash(), "The profiler's field matches the arithmetic, up to rounding, for 1 kernel."),
     ("occupancy-field", "some-differ"): (
-        lambda: only(facts(), "sdpa_flash", "sdpa_cudnn"), "The profiler's field agrees with the arithmetic for 1 kernel, but for rounding, and not for 1."),
+        lambda: only(facts(), "sdpa_flash", "sdpa_cudnn"), "The profiler's field matches the arithmetic, up to rounding, for 1 kernel, and is wrong for 1."),
     ("occupancy-field", "no-field"): (
-        lambda: facts("mi300x"), "Nothing can be compared: this run's traces have no occupancy field, or no kernel's occupancy can be worked out."),
+        lambda: facts("mi300x"), "Not known: the traces have no occupancy field, or no kernel's occupancy can be calculated."),
     ("occupancy-achieved", "below"): (
         lambda: only(counted.h200(), "sdpa_efficient", "sdpa_cudnn"),
-        "Counted while they ran: among the kernels that take 1 % of their variant's time or more, `fmha_cutlassF bf16 64x64 sm80` comes closest to its theoretical value (22.87 % of 25 %), and "
-        "`cudnn sdpa flash_fprop 64x128x64` stays farthest below it (14.1 % of 18.75 %)."),
+        "Among kernels with 1 % of their variant's time or more, `fmha_cutlassF bf16 64x64 sm80` comes closest to its "
+        "theoretical value (22.87 % of 25 %), `cudnn sdpa flash_fprop 64x128x64` stays farthest below (14.1 % of 18.75 %)."),
     ("occupancy-achieved", "one"): (lambda: flash(), "`flash_fwd D=64 128x128` reaches 11.9 % of 12.5 %."),
 }
 
@@ -236,30 +236,31 @@ def test_a_gap_that_no_grid_explains_is_told_in_warps():
         return answer(QUESTIONS["occupancy-achieved"], run).because
 
     (said,) = because((132, 1, 1), 14.0625)
-    assert "had 9.00 of its 12 resident warps on average. All blocks fit at once and every SM has as many as it holds" in said and "nothing in this run shows which warps ended" in said
+    assert "had 9.00 of its 12 resident warps on average. All blocks fit at once and every SM is full" in said and "this run does not show which warps ended" in said
     assert because((133, 1, 1), 14.0625) == because((131, 1, 1), 14.0625) == because((132, 1, 1), 17.5) == ()
 
 
 def test_causes_go_with_their_facts():
     """Take the counters, the ceiling or the tile away, and the sentence goes."""
     said = answer(QUESTIONS["square-fused"], fused())
-    assert said.because == ("The count is exactly that of the tile in the name: SDPA efficient 64 × 64 and SDPA flash 128 × 128.",
-                            "That makes the tile consistent with the count and does not prove it. Of the tiles with sides of 32, 64, 128 and 256, other sizes give the same number: "
-                            "SDPA efficient 32 × 64 and 64 × 32; SDPA flash 32 × 128, 64 × 128, 128 × 32 and 128 × 64. All the rest are excluded.",
-                            "At the matmul ceiling of this run, what each of them leaves out would take 19.1 µs or more.")
+    assert said.because == ("The count equals the one predicted from the tile in the name: SDPA efficient 64 × 64 and SDPA flash 128 × 128.",
+                            "So the tile is consistent with the count, not proved. Of tiles with sides of 32, 64, 128 and 256, "
+                            "these give the same number: SDPA efficient 32 × 64 and 64 × 32; SDPA flash 32 × 128, 64 × 128, 128 "
+                            "× 32 and 128 × 64. All others are excluded.",
+                            "At this run's matmul ceiling the skipped work would take 19.1 µs or more.")
     other = answer(QUESTIONS["square-fused"], replace(fused(sdpa_flash=20e9), ceilings=None))
-    assert (other.because[0], other.because[2]) == ("The count is exactly that of the tile in the name: SDPA efficient 64 × 64.",
-                                                    "The tile in the name would give another number: SDPA flash 128 × 128 would do 19.3 GFLOP.")
+    assert (other.because[0], other.because[2]) == ("The count equals the one predicted from the tile in the name: SDPA efficient 64 × 64.",
+                                                    "The tile in the name predicts another number: SDPA flash 128 × 128 would do 19.3 GFLOP.")
     assert "SDPA efficient 32 × 64 and 64 × 32. All" in other.because[1]
-    assert answer(QUESTIONS["limits-fused"], flash()).because[0] == "Occupied warp slots on average, counted: SDPA flash 11.9 %."
+    assert answer(QUESTIONS["limits-fused"], flash()).because[0] == "Warp slots occupied on average, counted: SDPA flash 11.9 %."
     assert answer(QUESTIONS["limits-fused"], only(facts(), "sdpa_flash")).because == ()
 
 
 def test_bytes_apart_are_said_with_their_direction():
     """64 MiB asked for: 57 MiB are fewer by more than a tenth, 71 MiB more."""
     fewer, more = (answer(QUESTIONS["bytes-agree"], flash(50 * MIB, rest)).because for rest in (7 * MIB, 21 * MIB))
-    assert fewer[0].startswith("Fewer bytes than asked for: fused attention of SDPA flash (64 MiB requested, 57 MiB counted)") and len(fewer) == 1
-    assert more[0].startswith("More bytes than asked for: fused attention of SDPA flash (64 MiB requested, 71 MiB counted)") and len(more) == 1
+    assert fewer[0].startswith("Fewer bytes than requested: fused attention of SDPA flash (64 MiB requested, 57 MiB counted)") and len(fewer) == 1
+    assert more[0].startswith("More bytes than requested: fused attention of SDPA flash (64 MiB requested, 71 MiB counted)") and len(more) == 1
 
 
 def test_the_floor_names_the_cache_only_where_the_operands_may_lie_in_it():
@@ -283,13 +284,13 @@ def test_nobody_is_called_the_fastest_who_does_not_beat_all_others():
 def test_more_than_a_ceiling_allows_is_remarked():
     """58.6 µs for 800 MiB are 14.3 TB/s, where a copy reaches 4.3."""
     beyond = flash(800 * MIB)
-    assert answer(QUESTIONS["limits-fused"], beyond).caveats == ("SDPA flash goes beyond a ceiling, which cannot be: it was measured too low, or a time is wrong.",)
+    assert answer(QUESTIONS["limits-fused"], beyond).caveats == ("SDPA flash goes beyond a ceiling, which is impossible: the ceiling was measured too low, or a time is wrong.",)
     assert answer(QUESTIONS["limits-fused"], flash(300 * MIB)).caveats == ()
 
 
 def test_numbers_agree_with_their_verbs():
     said = answer(QUESTIONS["occupancy-field"], only(facts(), "sdpa_flash", "sdpa_cudnn")).because
-    assert said == ("1 of these uses more than 48 KiB of shared memory and read 0: the profiler reckons with the default limit.",)
+    assert said == ("1 of these uses more than 48 KiB of shared memory and read 0: the profiler assumes the default limit.",)
 
 
 def test_points_on_top_of_each_other_are_one_mark_with_both_names():
@@ -315,8 +316,8 @@ def test_counted_and_modelled_points_are_never_mixed():
     run = counted.h200(without=("sdpa_flash",))
     assert "sdpa_flash" not in {point.variant.id for point in forwards(run)}
     said = answer(QUESTIONS["roofline-ridge"], run)
-    assert said.caveats == ("Not shown, because the bytes, the work or the unit of a step are not known: SDPA flash.",)
-    assert answer(QUESTIONS["roofline-ridge"], facts()).caveats == ("Modelled only: FLOP per requested byte, because this run counted none.",)
+    assert said.caveats == ("Not shown, because bytes, work or unit of a step are unknown: SDPA flash.",)
+    assert answer(QUESTIONS["roofline-ridge"], facts()).caveats == ("Modelled: FLOP per requested byte, because this run has no counters.",)
 
 
 def test_maths_roof_is_that_of_cuda_cores():
