@@ -256,3 +256,12 @@ def test_the_answer_names_the_causes_that_make_up_most_of_the_time_and_no_more()
 def test_the_answer_is_the_claims_sentence_where_no_trace_ranks_the_causes():
     for run in (math_us(800), facts("cpu"), variant(facts(), "sdpa_math", activities=())):
         assert evaluate(FINDING.answer, run).headline == outcome("math-slower", run).headline
+
+
+def test_the_waterfall_is_the_first_chart_and_leads_from_one_total_to_the_other():
+    """930 µs, then the causes in the table's order, to 2,580 µs."""
+    chart = FINDING.evidence(facts()).charts[0]
+    assert (chart.form, chart.data["start"][0], chart.data["end"][0]) == ("waterfall", "Naive in place", "SDPA math")
+    assert chart.data["start"][1] + sum(change for _, change in chart.data["steps"]) == pytest.approx(2580)
+    assert chart.data["steps"][0] == ("the two matmuls", pytest.approx(776.67, abs=0.01))
+    assert FINDING.evidence(variant(facts(), "sdpa_math", activities=())).charts[0].form != "waterfall"
