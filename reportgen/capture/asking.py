@@ -103,7 +103,7 @@ class AskedTensors(Tensors):
         assert self.asked is not None
         q, k, v = self.q, self.k, self.v
         if self.asked.written == "padded":
-            return tuple(F.pad(one, (0, -one.shape[-1] % MULTIPLE)) for one in (q, k, v))  # type: ignore[return-value]
+            return tuple(F.pad(one, (0, -one.shape[-1] % MULTIPLE)) for one in (q, k, v))
         if self.asked.written == "repeated":
             share = self.call.heads // self.call.kv_heads
             return q, k.repeat_interleave(share, 1), v.repeat_interleave(share, 1)

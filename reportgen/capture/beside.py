@@ -11,6 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from variants.backends import BACKENDS
+
 from ..shapes import Call, record
 from . import extras, map_inputs, mapping, operands
 from .map_clock import CpuClock, GpuClock
@@ -58,4 +60,4 @@ def _lost(call: Call, reason: str) -> dict[str, Any]:
     return {"call": asdict(call), "picked": None, "readings": readings, "seconds": 0.0, "checked": [0, call.batch * call.kv_heads]}
 
 
-EXTRAS = Work("extras", "points", measure, mapping.Plan, _there, _lost, choices=(*mapping.BACKENDS, *extras.NAMES))
+EXTRAS = Work("extras", "points", measure, mapping.Plan, _there, _lost, choices=(*BACKENDS, *extras.NAMES))

@@ -29,9 +29,16 @@ def render(site: Site) -> str:
         lines.append(f"      - {json.dumps(run, ensure_ascii=False)}:")
         lines += [_entry(4, f"{title}: {run}", f"runs/{facts.slot}/{name}.md") for title, name in (RUN_PAGES[:1] if facts is site.featured else RUN_PAGES)]
     lines += [_entry(2, _short(f"The map of {one.header.device.name}"), shape_map.device_path(one)) for one in site.maps if one is not shape_map.shown(site)]
+    lines += [_entry(2, _short(f"{title}: {name}"), path) for path, title, name in _further(site)]
     lines += ["  - How to read it:", _entry(2, "Reading a trace", "reading-a-trace.md"), _entry(2, "Method", "method.md"),
               _entry(2, "Kernel names", "kernel-names.md"), _entry(2, "Glossary", "glossary.md"), _entry(2, "Reviewing a regenerated report", "reviewing.md")]
     return "\n".join(lines) + "\n"
+
+
+def _further(site: Site) -> list[tuple[str, str, str]]:
+    """Path, title and device of what lies beside the maps of devices that the shared pages do not show."""
+    rooms = ((why, "Why not flash?"), (bill, "A new length"), (beside, "Beside SDPA"))
+    return [(path, title, why.name(one)) for one in site.folders for room, title in rooms if (path := room.device_path(one.slug)) in site.files]
 
 
 def _short(title: str) -> str:

@@ -39,6 +39,12 @@ def shown(site: Site, known: list[Folder]) -> Folder | None:
     return next((one for one in known if one.slug == site.featured.device.slug), known[0] if known else None)
 
 
+def name(folder: Folder) -> str:
+    """The device, from whichever of its files there is."""
+    header = next(part.header for part in (folder.answers, folder.bill, folder.extras) if part is not None)
+    return header.device.name
+
+
 def stands(header: Header, *more: str) -> str:
     """Versions, day, and what else there is to say once, as Markdown."""
     software = [f"{name} {header.software[key]}" for key, name in (("torch", "torch"), ("cuda", "CUDA"), ("cudnn", "cuDNN"), ("hip", "ROCm")) if header.software.get(key)]

@@ -74,7 +74,8 @@ def advice(found: Bill, lengths: list[int]) -> list[str]:
     rounded = {way(row) for row in found.rows if row.new and not row.avoid and bill.best_bucket(row, lengths)[1] < GAIN * bill.predict(row, lengths)}
     if rounded:
         said.append(f"Round lengths up to the best multiple above ({listed(sorted(rounded))}), and hide the rest by a mask; under `is_causal=True` keys at the end are hidden from every earlier query anyway.")
-    helped, not_helped = [], []
+    helped: list[str] = []
+    not_helped: list[str] = []
     for row in found.rows:
         plain = found.row(row.backend, row.mask, row.gradients) if row.avoid and row.new else None
         if plain is not None and plain.new:

@@ -14,7 +14,6 @@ from ..shapes.asked import Change
 from ..shapes.record import Reading
 from .map_words import share
 
-
 FLASH = "flash"
 
 

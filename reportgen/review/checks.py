@@ -56,7 +56,7 @@ def _leftovers(root: Path, docs: Path) -> list[str]:
             found.append(f"{_shown(folder, docs)}: pages or charts of a run that is not there; remove the folder, or restore its run.json")
     devices = sorted(folder for folder in root.iterdir() if folder.is_dir()) if root.is_dir() else []
     return found + [f"{_shown(folder, docs)}: a device without any run; remove the folder" for folder in devices
-                    if not any(entry.is_dir() for entry in folder.iterdir()) and not (folder / record.MAP_FILE).is_file()]
+                    if not any(entry.is_dir() for entry in folder.iterdir()) and not any((folder / name).is_file() for name in (record.MAP_FILE, *beside_maps.FILES))]
 
 
 def readable(docs: Path) -> tuple[list[Run], list[str]]:

@@ -97,7 +97,8 @@ def predict(row: Row, lengths: Sequence[int], begun: bool = True) -> float:
     >>> round(predict(row, [100, 100, 150]), 6), round(predict(row, [100], begun=False), 6)
     (2.35, 9.0)
     """
-    extra, seen, total = new_length(row), set(), 0.0
+    extra, total = new_length(row), 0.0
+    seen: set[int] = set()
     for length in lengths:
         total += row.at(length) + (0.0 if length in seen else extra(len(seen)))
         seen.add(length)

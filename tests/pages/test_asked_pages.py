@@ -10,7 +10,7 @@ from builders import facts
 from folder_doubles import NO_MASK, after, answer, asked, bill, extras, row
 from map_doubles import point, square
 
-from reportgen.pages import beside, site, why
+from reportgen.pages import beside, navigation, site, why
 from reportgen.pages import bill as bill_page
 from reportgen.shapes.folder import Folder
 
@@ -70,6 +70,14 @@ def test_a_change_of_type_is_no_same_result():
 def test_a_tie_is_no_saving():
     tie = answer("a prompt", "flash", flash=100.0, cudnn=98.0)
     assert "At none of them was something found" in page(why, asked(tie))
+
+
+def test_a_further_device_has_a_page_of_its_own_that_the_shared_one_and_the_navigation_lead_to():
+    run, cpu = facts("h200"), asked(PLAIN, kind="cpu")
+    shown = site.Site((run,), run, (), {}, {}, folders=(asked(MASKED), cpu))
+    shown.files.update(why.files(shown))
+    assert "Other devices: [Some CPU](runs/some-cpu/why.md)" in str(shown.files["why.md"]) and "## Call by call" in str(shown.files["runs/some-cpu/why.md"])
+    assert '      - "Why not flash?: Some CPU": runs/some-cpu/why.md\n' in navigation.render(shown)
 
 
 def test_words_of_others_open_nothing():

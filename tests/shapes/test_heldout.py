@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import heldout, random_calls
 from benchmarks import bill as loops
+from benchmarks import heldout, random_calls
 from reportgen.shapes import Call, grid
 from reportgen.shapes.record import Point, Reading
 

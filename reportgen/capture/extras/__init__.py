@@ -26,7 +26,7 @@ class Extra(Protocol):
 
 def load(name: str) -> Extra:
     """The extra in `<name>.py`."""
-    return import_module(f".{name}", __name__)  # type: ignore[return-value]
+    return import_module(f".{name}", __name__)
 
 
 def absent(*packages: str, device: str) -> str | None:
