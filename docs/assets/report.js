@@ -14,8 +14,9 @@
 
   const sort = (table, head, column) => {
     const body = table.tBodies[0], rows = [...body.rows], up = head.getAttribute("aria-sort") !== "ascending";
-    const filled = rows.filter(row => !NOTHING.has(said(row, column))), empty = rows.filter(row => NOTHING.has(said(row, column)));
-    const numeric = filled.every(row => !Number.isNaN(number(said(row, column))));
+    // A column is one of numbers where most cells are: what says "recorded before" in it goes to the end, as a dash does.
+    const some = rows.filter(row => !NOTHING.has(said(row, column))), numbers = some.filter(row => !Number.isNaN(number(said(row, column))));
+    const numeric = numbers.length * 2 > some.length, filled = numeric ? numbers : some, empty = rows.filter(row => !filled.includes(row));
     const compare = numeric ? (a, b) => number(said(a, column)) - number(said(b, column)) : (a, b) => said(a, column).localeCompare(said(b, column));
     filled.sort((a, b) => (up ? 1 : -1) * compare(a, b));
     body.append(...filled, ...empty);
