@@ -106,17 +106,22 @@ class Browser:
 
     def open(self, address: str, look: str, wait: str = "") -> Seen:
         """Opens a page, waits until it is loaded, and evaluates `look`, which gives an object. wait: something that becomes true within half a minute."""
-        self._seen, self._loaded = Seen(), False
-        self._call("Page.navigate", url=address)
-        deadline = time.monotonic() + SECONDS
-        while not self._loaded:
-            self._take(deadline)
+        self._go("about:blank")  # what the page before still had to say is its own
+        self._seen = Seen()
+        self._go(address)
         if wait:
             until = time.monotonic() + 30
             while not self.ask(wait) and time.monotonic() < until:
                 time.sleep(0.05)
         self._seen.document = self.ask(look)
         return self._seen
+
+    def _go(self, address: str) -> None:
+        self._loaded = False
+        self._call("Page.navigate", url=address)
+        deadline = time.monotonic() + SECONDS
+        while not self._loaded:
+            self._take(deadline)
 
     def ask(self, expression: str, promised: bool = False) -> Any:
         """What a JavaScript expression in the page gives. promised: it gives a promise, so wait for that."""

@@ -30,6 +30,14 @@ _FIRST = """<script>(function () {{
   if (top && location.protocol !== "file:") document.write('<base href="' + encodeURI(top) + '">');
 }})();</script>
 """
+_THEN = """<script>(function (config) {
+  // The theme takes its top from the address that was asked for, not from the base.
+  var given = JSON.parse(config.textContent);
+  given.base = new URL(".", document.baseURI).href;
+  given.search = new URL(given.search, document.baseURI).href;
+  config.textContent = JSON.stringify(given);
+})(document.getElementById("__config"));</script>
+"""
 _SAYS = ("<h1>This page is not here</h1>\n<p>A run may have been recorded anew under another name, or removed, or the address has a slip in it.</p>\n"
          '<p>Go to <a href="index.html">the front page</a>, or look for a word in the search above.</p>')
 
@@ -110,4 +118,5 @@ def not_found(page: str, top: str = "") -> str:
     page = re.sub(r'\b(href|src)=""', r'\1="index.html"', page)
     page = page.replace(f'"base": "{prefix}"', '"base": "."').replace(f'"search": "{prefix}', '"search": "')
     page = re.sub(r"<h1>.*?</h1>", lambda _: _SAYS, page, count=1, flags=re.S)
+    page = re.sub(r'(<script id="__config".*?</script>)', lambda found: f"{found[1]}\n{_THEN}", page, count=1, flags=re.S)
     return page.replace("<head>", "<head>\n" + _FIRST.format(known=json.dumps(top if top.strip("/") else "")), 1)

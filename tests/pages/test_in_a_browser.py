@@ -101,9 +101,12 @@ def test_the_page_for_what_is_missing_works_at_any_depth_below_a_sub_path(opened
     try:
         seen = opened.browser.open(opened.address + at, "({styled: getComputedStyle(document.querySelector('.md-header')).position, home: document.querySelector('article a').href,"
                                                         " head: document.querySelector('h1').innerText})").document
+        opened.browser.open(f"{opened.address}{at}?q=memcpy", "({})", wait=f"{looking.HITS} > 0")
+        hits = opened.browser.ask(looking.HITS)
     finally:
         page.unlink()
     assert seen == {"styled": "sticky", "home": f"{opened.address}index.html", "head": "This page is not here"}
+    assert hits > 0
 
 
 def test_the_page_for_what_is_missing_works_from_a_folder(opened: Opened):
