@@ -7,10 +7,11 @@ from functools import partial
 from ..analysis import RunFacts, VariantFacts
 from ..analysis.ranking import deciding, faster, rank
 from ..analysis.savings import saving
+from ..numbers.quantities import heading
 from ..numbers.statistics import PROCESSES
 from ..questions import needs
 from ..questions.bar_charts import time_bars
-from ..questions.model import Advice, Because, Case, Decision, Evidence, Finding, Leads, Need, Source, claim, decide
+from ..questions.model import Advice, Because, Case, Decision, Evidence, Finding, Leads, Need, Source, claim, decide, not_measurable
 from ..questions.ranked import over_processes
 from ..questions.shared import OTHER_SHAPE, other_workload
 from ..saying.tables import Table, columns
@@ -36,6 +37,7 @@ _WHY = (
 def _cases(what: str, advice: Advice) -> dict[str, Case]:
     """what: the change, as a sentence begins."""
     return {
+        "unpaired": not_measurable("{extra} and {base} were timed in different numbers of processes, so they are not compared."),
         "faster": Case("holds", what + " makes attention written by hand faster: {extra_time} instead of {base_time} ({ratio}; {processes}).", because=_WHY, caveats=(OTHER_SHAPE,), advice=(advice,)),
         "same": Case("within noise", what + " changes nothing that this run can tell: {extra_time} against {base_time} (ratio {processes}).", because=_WHY, caveats=(OTHER_SHAPE,)),
         "slower": Case("differs", what + " makes attention written by hand slower: {extra_time} instead of {base_time} ({ratio}; {processes}).", because=_WHY, caveats=(OTHER_SHAPE,)),
@@ -46,11 +48,11 @@ SCALED_CASES = _cases("Scaling the queries instead of the scores", SCALED)
 FOLDED_CASES = _cases("Folding scale and mask into the first matmul", FOLDED)
 COMPILED_CASES: dict[str, Case] = {
     **_cases("`torch.compile`", COMPILE),
-    "few-less": Case(
+    "too-few-less": Case(
         "within noise",
         "`torch.compile` was timed in {few} only, too few to judge: {extra_time} there, and {base_time} without it, where no process took less than {base_low}.",
         because=_WHY, caveats=(OTHER_SHAPE,), advice=(COMPILE,)),
-    "few": Case(
+    "too-few": Case(
         "within noise",
         "`torch.compile` was timed in {few} only, too few to judge: {extra_time} there, and {base_time} without it.", because=_WHY, caveats=(OTHER_SHAPE,)),
 }
@@ -64,7 +66,8 @@ def compared(*names: str) -> Need:
 
 def rule(extra: str, base: str, facts: RunFacts) -> Decision:
     pair = rank(facts, names=(base, extra)).pair(extra, base)
-    assert pair.ratio is not None
+    if pair.ratio is None:
+        return decide("unpaired", extra=facts.variants[extra].title, base=facts.variants[base].title)
     case = {extra: "faster", base: "slower", None: "same"}[pair.winner]
     return decide(case, **_args(facts, extra, base), ratio=Ratio(pair.ratio.median), processes=over_processes(pair.ratio), saves=saving(facts, base, extra))
 
@@ -76,13 +79,13 @@ def compiled_rule(facts: RunFacts) -> Decision:
     if blocked:
         return blocked
     one, base = facts.variants[extra].times[name], facts.variants[COMPILED_FROM].times[name]
-    if len(one.samples) == len(base.samples):
+    if len(one.samples) == len(base.samples) or len(one.samples) >= PROCESSES:
         return needs.unmet(facts, needs.compared(name, extra, COMPILED_FROM)) or rule(extra, COMPILED_FROM, facts)
     args = {**_args(facts, extra, COMPILED_FROM), "few": plural(len(one.samples), "process", "processes"), "base_low": Seconds(base.low)}
     threshold = rank(facts, name, (COMPILED_FROM, extra)).pair(extra, COMPILED_FROM).threshold
     if one.high * (1 + threshold) > base.low or len(base.samples) < PROCESSES:
-        return decide("few", **args)
-    return decide("few-less", **args, saves=Saving(base.median - one.median, 1 - one.median / base.median, facts.variants[COMPILED_FROM].title))
+        return decide("too-few", **args)
+    return decide("too-few-less", **args, saves=Saving(base.median - one.median, 1 - one.median / base.median, facts.variants[COMPILED_FROM].title))
 
 
 def _args(facts: RunFacts, extra: str, base: str) -> dict[str, object]:
@@ -113,14 +116,13 @@ def evidence(facts: RunFacts) -> Evidence:
 
 
 def _roles(shown: list[VariantFacts]) -> tuple[Table, ...]:
-    """GPU time of each kind of step, by variant: what a change takes away, and what it adds."""
+    """GPU time of each kind of step, a row per variant: what a change takes away, and what it adds."""
     traced = [variant for variant in shown if variant.activities]
     roles = list(dict.fromkeys(activity.role for variant in traced for activity in variant.activities))
     if len(traced) < 2:
         return ()
-    rows = tuple((role, *(_taken(variant, role) for variant in traced)) for role in roles)
-    total = ("all", *(Seconds(sum(activity.duration for activity in variant.activities)) for variant in traced))
-    return (Table(columns("Step", *(f"#{variant.title}" for variant in traced)), (*rows, total), caption="GPU time of each kind of step in one forward, from the traces."),)
+    rows = tuple((variant.title, Seconds(sum(activity.duration for activity in variant.activities)), *(_taken(variant, role) for role in roles)) for variant in traced)
+    return (Table(columns("Variant", "#All steps", *(f"#{heading(role)}" for role in roles)), rows, caption="GPU time of each kind of step in one forward, from the traces."),)
 
 
 def _taken(variant: VariantFacts, role: str) -> Seconds | None:

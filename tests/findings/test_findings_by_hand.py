@@ -25,7 +25,14 @@ def extra(name: str, us: float, run: RunFacts | None = None, samples: tuple[floa
     return replace(run, variants={**run.variants, name: replace(made, **changes)})
 
 
+EIGHT = tuple(range(820, 828))
+
 CASES_REACHED = {
+    **{(claim, "unpaired"): (lambda name=name: extra(name, 0, samples=EIGHT), f"Not measurable: {TITLES[name]} and Naive in place were timed in different numbers of processes, so they are not compared.")
+       for claim, name in (("scaled-q-faster", "naive_scaled_q"), ("baddbmm-faster", "naive_baddbmm"))},
+    ("compiled-faster", "unpaired"): (
+        lambda: extra("naive_compiled", 0, samples=EIGHT),
+        "Not measurable: Naive, compiled and Naive were timed in different numbers of processes, so they are not compared."),
     ("scaled-q-faster", "faster"): (
         lambda: extra("naive_scaled_q", 820),
         "Scaling the queries instead of the scores makes attention written by hand faster: 820 µs instead of 930 µs (0.882×; in every process)."),
@@ -53,10 +60,10 @@ CASES_REACHED = {
     ("compiled-faster", "slower"): (
         lambda: extra("naive_compiled", 2000),
         "`torch.compile` makes attention written by hand slower: 2.00 ms instead of 1.06 ms (1.89×; in every process)."),
-    ("compiled-faster", "few-less"): (
+    ("compiled-faster", "too-few-less"): (
         lambda: extra("naive_compiled", 0, samples=(324,)),
         "`torch.compile` was timed in 1 process only, too few to judge: 324 µs there, and 1.06 ms without it, where no process took less than 1.05 ms."),
-    ("compiled-faster", "few"): (
+    ("compiled-faster", "too-few"): (
         lambda: extra("naive_compiled", 0, samples=(1040,)),
         "`torch.compile` was timed in 1 process only, too few to judge: 1.04 ms there, and 1.06 ms without it."),
 }
@@ -111,8 +118,17 @@ def test_steps_and_errors_stand_behind_the_verdict():
 def test_the_table_says_which_steps_went():
     acts = (activity(role="scale", us=8), activity(role="matmul", us=90), activity(role="mask", us=358))
     table = markdown(FINDING.evidence(extra("naive_scaled_q", 820, activities=acts)).tables[0])
-    scale = next(line for line in table.splitlines() if line.startswith("| scale"))
-    assert scale.endswith("| 8.00 µs |") and "| all |" in table
+    heads, row = (line.split(" | ") for line in (table.splitlines()[next(i for i, line in enumerate(table.splitlines()) if line.startswith("| Variant"))],
+                                                 next(line for line in table.splitlines() if line.startswith("| Naive with scaled q"))))
+    assert (row[1], row[heads.index("Scale")], row[heads.index("Copy")]) == ("456 µs", "8.00 µs", "—")
+
+
+def test_too_few_processes_of_all_are_the_shared_gate():
+    """Compiled and naive in three processes each: nothing is told apart, and nothing advised."""
+    run = extra("naive_compiled", 0, samples=(324, 325, 326))
+    few = replace(run.variants["naive"], times={"gpu_time": Estimate((1056e-6,) * 3)})
+    said = outcome("compiled-faster", replace(run, variants={**run.variants, "naive": few}))
+    assert (said.case, said.verdict, said.pieces) == ("few", "within noise", ())
 
 
 def test_alone_there_is_nothing_to_compare():
