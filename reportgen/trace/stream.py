@@ -39,7 +39,7 @@ class Stream:
         self.damaged = 0
         self._pieces = iter(pieces)
         self._text, self._at, self._ended = "", 0, False
-        self._scan = json.JSONDecoder(strict=False).scan_once
+        self._scan = json.JSONDecoder(strict=False).scan_once  # type: ignore[attr-defined]  # the stubs leave it out
 
     def events(self) -> Iterator[dict[str, Any]]:
         """Each event, in the order of the file; members of the list that are no objects are counted as damaged.
