@@ -143,7 +143,7 @@ MUST = (
     Entry("A2", "ratios_of_medians", "readme", (r"1\.50×",)),
     Entry("B1", "wrong_default wrong_default_not_finite old_wrong_default", "head", (r"SDPA cuDNN\b[^\n]*wrong|wrong[^\n]*SDPA cuDNN",)),
     Entry("B1", "wrong_default wrong_but_ok wrong_flash wrong_inplace", "readme", (r"wrong",)),
-    Entry("B1", "wrong_default wrong_but_ok wrong_flash wrong_inplace", "readme", (r"wrong result \(relative error 30 %\)",)),
+    Entry("B1", "wrong_default wrong_but_ok wrong_flash wrong_inplace", "readme", (r"wrong result [— |]+ 30 %",)),
     Entry("B1", "wrong_flash", "run page", (r"wrong result \| 92\.\d \|[^\n]*\| 30 % \|",)),
     Entry("B1", "wrong_default wrong_but_ok", "beyond.md", (r"SDPA cuDNN\]?[^\n]*30(?:\.0)? %",)),
     Entry("B1", "wrong_default wrong_but_ok", "variants/sdpa_cudnn.md", (r"30(?:\.0)? %|0\.30?\b",)),

@@ -50,6 +50,8 @@ def test_no_page_prints_none_or_a_hole_of_a_format(name: str, copies: Harness):
     """Whole pages, README and terminal."""
     copy = copies[name]
     for path, text in {**copy.pages, "README": copy.readme, "terminal": copy.terminal}.items():
+        if path.endswith((".py", ".json")):  # code and data have braces and None of their own
+            continue
         prose = re.sub(r"```.*?```|`[^`]*`|<script.*?</script>", "", text, flags=re.S)
         assert not holes(prose), path
 
