@@ -131,11 +131,11 @@ def _first(name: str, way: Way, right: map_inputs.Right, clock: Any, device: str
             judged = right.judged(way.check() if way.check else values)
             values = ()
             if operands.is_gpu(device):
-                before = torch.cuda.memory_allocated(device)
                 torch.cuda.reset_peak_memory_stats(device)
+                before = torch.cuda.memory_allocated(device)  # afterwards: what the former call held may still be given back
             reading["estimate"] = clock.once(way.run)
             if operands.is_gpu(device):
-                reading["peak_bytes"] = torch.cuda.max_memory_allocated(device) - before
+                reading["peak_bytes"] = max(0, torch.cuda.max_memory_allocated(device) - before)
     if heard.error is not None:
         reason = heard.reason if operands.is_gpu(device) else on_a_cpu(name, heard.reason)
         declined = heard.status == "unavailable" or name == "efficient" and heard.status == "failed" or isinstance(heard.error, NotImplementedError)
