@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from ..run.workload import Workload
@@ -35,7 +36,7 @@ def main(arguments: Sequence[str]) -> int:
                     variant.forward(*inputs)
                 operands.synchronize(device)
             if heard.error is None:
-                _annotated(variant.id, lambda variant=variant: variant.forward(*inputs), device)
+                _annotated(variant.id, partial(variant.forward, *inputs), device)
         if operands.is_gpu(device):
             _mask_step(device, Workload(**json.loads(workload)))
     return 0

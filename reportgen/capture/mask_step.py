@@ -6,7 +6,7 @@ They are timed like a forward's GPU time: one CUDA graph of many calls, replayed
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from statistics import median
 from typing import Any
@@ -111,7 +111,7 @@ def launched(events: list[dict[str, Any]]) -> dict[str, Any] | None:
     return {"kernel": seen[-1]["name"], "grid": arguments.get("grid"), "block": arguments.get("block"), "registers": arguments.get("registers per thread")}
 
 
-def assembled(processes: list[dict[str, Any]], launches: Mapping[str, Any], workload: Workload) -> dict[str, Any]:
+def assembled(processes: Sequence[dict[str, Any] | None], launches: Mapping[str, Any], workload: Workload) -> dict[str, Any]:
     """The fields of `run.MaskStep`. processes: what `measure` gave in each, or `None` where it was not asked for; launches: what `kernels` gave."""
     taken = [one or {"reason": "not asked for in this run"} for one in processes] or [{"reason": "not asked for in this run"}]
     reason = next((one["reason"] for one in taken if "reason" in one), None)

@@ -10,7 +10,7 @@ from typing import Any
 from ..analysis import RunFacts
 from ..questions import caveats
 from ..questions.evaluate import evaluate
-from ..questions.model import Advised, Chart, Finding, Outcome, Question
+from ..questions.model import Advised, Chart, Finding, Outcome, Question, Verdict
 from ..saying.markup import sentence
 from ..saying.tables import Column, Link, Table, columns
 from ..saying.units import listed
@@ -18,6 +18,8 @@ from . import marks
 from .cells import Badge, Sentence
 from .environment import page
 from .site import Site, alike, device_name, device_said, root, stands
+
+NOT: Verdict = "not measurable"
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ def render(site: Site, finding: Finding, number: int) -> str:
     facts, at = site.featured, path(finding)
     following = site.findings[number] if number < len(site.findings) else None
     return page(finding.template, at, pictures=pictures(site, facts, finding, at), finding=finding, number=number, count=len(site.findings), device=device_said(facts), stands=stands(facts), folder=f"runs/{facts.slot}/index.md",
-                run_caveats=caveats.travelling(facts), answer=(first := answer(site, facts, finding)), verdicts=verdicts(said(site, facts, finding), root(at), first), advice=advice(site, facts, finding), steps=finding.steps(facts) if finding.steps else None,
+                run_caveats=caveats.travelling(facts), answer=(first := answer(site, facts, finding)).headline, verdicts=verdicts(said(site, facts, finding), root(at), finding, first), advice=advice(site, facts, finding), steps=finding.steps(facts) if finding.steps else None,
                 others=others(site, finding), following=following, workload=facts.workload, unsafe_at="is-it-right.md#what-to-do-in-your-code", **evidence(site, facts, finding, at))
 
 
@@ -51,11 +53,19 @@ def said(site: Site, facts: RunFacts, finding: Finding) -> list[Said]:
     return [Said(claim, site.outcomes[facts.slot][claim.id]) for claim in finding.claims]
 
 
-def answer(site: Site, facts: RunFacts, finding: Finding) -> str:
-    """What the page says first: the finding's own answer, or its first claim's sentence."""
+def answer(site: Site, facts: RunFacts, finding: Finding) -> Outcome:
+    """What the page says first: the finding's own answer, or its first claim's outcome."""
     if finding.answer is not None:
-        return evaluate(finding.answer, facts).headline
-    return said(site, facts, finding)[0].outcome.headline
+        return evaluate(finding.answer, facts)
+    return said(site, facts, finding)[0].outcome
+
+
+def _is_answer(item: Said, finding: Finding, first: Outcome | None) -> bool:
+    """Whether the answer is this claim's outcome, or came out as the same case of it."""
+    if finding.answer is None or first is None:
+        return item.outcome is first
+    same = not first.gate and finding.answer.cases.get(first.case) is item.claim.cases.get(item.outcome.case)
+    return same and not item.outcome.gate and first.args == item.outcome.args
 
 
 def evidence(site: Site, facts: RunFacts, finding: Finding, at: str, above: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -76,12 +86,12 @@ def folded(table: Table) -> tuple[str, Table]:
     return (table.caption or listed([column.title for column in table.columns]), replace(table, caption=""))
 
 
-def verdicts(items: list[Said], to_root: str, above: str = "") -> list[str]:
+def verdicts(items: list[Said], to_root: str, finding: Finding, first: Outcome | None) -> list[str]:
     """A line per claim, as Markdown: the badge, what this device shows, and the claim's id, with the anchor that other pages link to.
 
-    Where the answer `above` says the same already, the claim stands there in its own words.
+    Where the answer `first`, if there is one above, says the same already, the claim stands there in its own words.
     """
-    return [f'<a id="{item.claim.id}"></a>{Badge(item.outcome.verdict)} {sentence(item.claim.statement) if item.outcome.headline == above else _shown(item)} [`{item.claim.id}`]({to_root}claims.md#{item.claim.id})' for item in items]
+    return [f'<a id="{item.claim.id}"></a>{Badge(item.outcome.verdict)} {sentence(item.claim.statement) if item.outcome.verdict != NOT and _is_answer(item, finding, first) else _shown(item)} [`{item.claim.id}`]({to_root}claims.md#{item.claim.id})' for item in items]
 
 
 def _shown(item: Said) -> str:
@@ -110,7 +120,7 @@ def others(site: Site, finding: Finding) -> Table | None:
     """One row per other device: a badge per claim, then that device's answer."""
     heads = (*columns("Device", "Workload"), *(Column(claim.id, target=f"claims.md#{claim.id}") for claim in finding.claims), *columns("Answer there"))
     rows = [(Link(device_name(facts), f"runs/{facts.slot}/findings.md#{finding.slug}"), facts.workload.name,
-             *(Badge(item.outcome.verdict) for item in said(site, facts, finding)), Sentence(answer(site, facts, finding))) for facts in site.others]
+             *(Badge(item.outcome.verdict) for item in said(site, facts, finding)), Sentence(answer(site, facts, finding).headline)) for facts in site.others]
     return Table(heads, tuple(rows)) if rows else None
 
 
@@ -119,9 +129,9 @@ def of_run(site: Site, facts: RunFacts) -> str:
     at = f"runs/{facts.slot}/findings.md"
     throughout = _throughout(site, facts)
     same = [finding for finding in site.findings if _alike(site, facts, finding)]
-    sections = [(finding, verdicts(said(site, facts, finding), root(at)), advice(site, facts, finding), finding.steps(facts) if finding.steps else None, evidence(site, facts, finding, at, throughout))
+    sections = [(finding, verdicts(said(site, facts, finding), root(at), finding, None), advice(site, facts, finding), finding.steps(facts) if finding.steps else None, evidence(site, facts, finding, at, throughout))
                 for finding in site.findings if finding not in same]
-    lines = [(finding, [claim.id for claim in finding.claims], answer(site, facts, finding)) for finding in same]
+    lines = [(finding, [claim.id for claim in finding.claims], answer(site, facts, finding).headline) for finding in same]
     return page("run_findings.md.j2", at, device=device_said(facts), featured=device_said(site.featured), sections=sections, alike=lines, run_caveats=caveats.travelling(facts), stands=stands(facts),
                 throughout=throughout, unsafe_at="#is-it-right")
 

@@ -61,9 +61,9 @@ def _written(facts: RunFacts, variant: Variant, forward: ast.FunctionDef, calls:
     imports = [line for node in forward.body if isinstance(node, (ast.Import, ast.ImportFrom)) and (line := ast.unparse(node)) != "import torch"]
     if backend:
         imports.append("from torch.nn.attention import SDPBackend, sdpa_kernel")
-    return environment().get_template("script.py.j2").render(
+    return str(environment().get_template("script.py.j2").render(
         title=variant.title, marker=PYTHON_MARKER, imports=imports, gpu_only=backend.title if backend and variant.backend in GPU_ONLY else "",
-        load=facts.workload, calls=calls, compiled=compiled, body=_body(forward), pin=backend.pin if backend else "")
+        load=facts.workload, calls=calls, compiled=compiled, body=_body(forward), pin=backend.pin if backend else ""))
 
 
 def _forward(variant: Variant) -> ast.FunctionDef | None:

@@ -93,6 +93,7 @@ OTHERS_WORDS = {
     ("capture/refusal.py", "out of memory"): "torch's", ("capture/trying.py", "out of memory"): "torch's",
     ("capture/environment.py", "model name"): "the kernel's, in /proc/cpuinfo",
     ("pages/charts/paint.py", "<svg "): "XML", ("pages/finish.py", "<svg "): "XML", ("pages/site.py", "<svg "): "XML",
+    ("pages/scripts.py", "import torch"): "Python's",
     ("pages/publish.py", "Traceback (most recent call last)"): "Python's",
     ("review/diff/trees.py", "not a git repository"): "git's", ("review/diff/trees.py", "fatal: "): "git's",
     ("run/upgrade.py", "not asked for in this run"): "recorded by schema 1",

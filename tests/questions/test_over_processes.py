@@ -32,9 +32,3 @@ def test_times_that_read_alike_are_one_number(samples, said):
 ])
 def test_the_column_of_lowest_to_highest_makes_up_no_range(samples, said):
     assert cells.interval(Estimate(samples)) == said
-
-
-def test_a_ratio_beside_its_range():
-    assert cells.ratio_interval(Estimate((2.7776, 2.7808, 2.7833))) == "2.78 in every process"
-    assert cells.ratio_interval(Estimate((2.75, 2.77, 2.79))) == "2.77 (2.75 to 2.79)"
-    assert cells.ratio_interval(Estimate((2.77,))) == "2.77 in one process"
