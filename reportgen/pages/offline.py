@@ -17,6 +17,11 @@ LONGEST = 200
 """Letters of a page's description."""
 _RUN = re.compile(r"runs/[^/]+/[^/]+/")
 _NUMBERS = re.compile(r"<td[^>]*>[\s\d.,×÷%+−—:µnmsKMGTiBF/LOPto-]*</td>")
+_TAGS = re.compile(r"<[^>]+>")
+_DRAWN = re.compile(r"[\u2500-\u259f\u25a0-\u25ff]+")
+_SENTENCES = re.compile(r"(?<=[.;:?]) ")
+SHORT = 40
+"""Letters of a sentence that may stand twice in the search index."""
 _SOURCE_MAP = re.compile(r"\n?(?://#|/\*#) sourceMappingURL=\S+(?: \*/)?\s*$")
 _FIRST = """<script>(function () {{
   // Whatever is missing may lie at any depth, so this page looks for the site's top before anything is loaded.
@@ -69,10 +74,20 @@ def complete(site: Path, address: str = "") -> None:
 
 
 def smaller(index: str) -> str:
-    """The search index without what another entry says: of a run its first page's first words; of tables no cells of numbers alone."""
+    """The search index without what another entry says: of a run its first page's first words, no long sentence twice; of tables no cells
+    of numbers alone; and neither markup nor the lines of drawings, which nobody looks for."""
     read = json.loads(index)
-    read["docs"] = [{**entry, "text": re.sub(r"\s+", " ", _NUMBERS.sub("", entry["text"])).strip()} for entry in read["docs"] if _wanted(entry["location"])]
+    said: set[str] = set()
+    read["docs"] = [{**entry, "text": _words(entry["text"], said)} for entry in read["docs"] if _wanted(entry["location"])]
     return json.dumps(read, ensure_ascii=False, separators=(",", ":"))
+
+
+def _words(text: str, said: set[str]) -> str:
+    """The text as words, without the sentences in `said`, which takes up the new ones."""
+    plain = " ".join(_DRAWN.sub(" ", _TAGS.sub(" ", _NUMBERS.sub("", text))).split())
+    sentences = [one for one in _SENTENCES.split(plain) if len(one) <= SHORT or one not in said]
+    said.update(sentences)
+    return " ".join(sentences)
 
 
 def _wanted(location: str) -> bool:

@@ -23,7 +23,18 @@ def test_of_a_run_the_search_index_holds_the_first_words_of_its_first_page_alone
 
 def test_cells_of_numbers_alone_are_not_searched_for_and_names_are():
     given = index(("a.html", "<table><tr><td>SDPA flash</td><td>92.4 µs</td><td>1.58×</td><td>—</td><td><code>flash_fwd</code></td><td>512 MiB</td></tr></table>"))
-    assert json.loads(offline.smaller(given))["docs"][0]["text"] == "<table><tr><td>SDPA flash</td><td><code>flash_fwd</code></td></tr></table>"
+    assert json.loads(offline.smaller(given))["docs"][0]["text"] == "SDPA flash flash_fwd"
+
+
+def test_a_long_sentence_is_found_once_and_a_short_one_wherever_it_stands():
+    twice = "<p>Softmax subtracts the row's largest score before it takes the exponential. It is exact.</p>"
+    first, second = json.loads(offline.smaller(index(("a.html", twice), ("b.html", twice))))["docs"]
+    assert (first["text"], second["text"]) == ("Softmax subtracts the row's largest score before it takes the exponential. It is exact.", "It is exact.")
+
+
+def test_drawings_are_left_out_of_the_index_and_what_was_escaped_stays_so():
+    given = index(("a.html", "<pre><code>┌────┐\n│ SM │ ▓▓ &lt;script&gt;</code></pre>"))
+    assert json.loads(offline.smaller(given))["docs"][0]["text"] == "SM &lt;script&gt;"
 
 
 def test_a_head_says_what_the_page_is_about_in_its_own_words():
