@@ -20,8 +20,8 @@ def timed(facts: RunFacts, tables: Iterable[Table]) -> tuple[Table, ...]:
 
 
 def one(facts: RunFacts, table: Table) -> Table:
-    """A single table, likewise."""
-    if not any(column.numeric and any(sign in column.title for sign in TIMED) for column in table.columns):
+    """A single table, likewise; what a prediction names is a step, whatever its words."""
+    if table.columns[0].title == "Predicted" or not any(column.numeric and any(sign in column.title for sign in TIMED) for column in table.columns):
         return table
     signed = {variant.title: name for name, variant in facts.variants.items() if mark(facts, name)}
     met = [signed[_title(row[0])] for row in table.rows if row and _title(row[0]) in signed]

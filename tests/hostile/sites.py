@@ -24,7 +24,8 @@ LOOK = """(() => {
     title: document.title, planted: typeof window.PLANTED,
     live: all.flatMap(e => [...e.attributes].filter(own).map(a => `<${e.tagName} ${a.name}=${a.value.slice(0, 80)}>`)),
     links: [...new Set(all.flatMap(e => [e.href, e.src, e.action].filter(x => typeof x === 'string' && x)))],
-    tags: all.filter(e => !/^(?:CODE|BR|STRONG)$/.test(e.tagName) && !e.closest('pre, svg, .md-search__output, a[href*="kernel-names"]')).map(e => e.tagName + ' ' + [...e.attributes].map(a => a.name).filter(a => a !== 'title' || !e.matches('.md-ellipsis')).sort().join(' ')),
+    tags: all.filter(e => !/^(?:CODE|BR|STRONG)$/.test(e.tagName) && !e.closest('pre, svg, .md-search__output, a[href*="kernel-names"]')).map(e => e.tagName + ' ' + [...e.attributes].map(a => a.name).filter(a => a !== 'title' || !e.matches('.md-ellipsis'))
+      .filter(a => !/^(?:role|tabindex|aria-label|data-name)$/.test(a) || !e.matches('.data-box')).sort().join(' ')),
     text: document.body ? document.body.innerText : document.documentElement.textContent,
   };
 })()""".replace("PLANTED", PLANTED)
