@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from map_doubles import US, reading, shape_map, square
 
 from reportgen.shapes import Call
@@ -37,11 +39,11 @@ def asked(*answers: Answer, kind: str = "cuda") -> Folder:
 LENGTHS = (256, 512, 1024)
 
 
-def row(backend: str, first: float, later: float, *, avoid: bool = False, mask: bool = False, reason: str | None = None) -> Row:
+def row(backend: str, first: float, later: float, *, avoid: bool = False, mask: bool = False, reason: str | None = None, layout: Any = "bhsd") -> Row:
     """A way of calling whose new lengths all cost `first` milliseconds more than the `later` microseconds of a later call."""
     if reason:
-        return Row(backend, mask, False, avoid, reason=reason)
-    return Row(backend, mask, False, avoid, LENGTHS, (2.0, *(first / 1000 + later * US,) * 2), (later * US,) * 3, (later * US,) * 3)
+        return Row(backend, mask, False, avoid, reason=reason, layout=layout)
+    return Row(backend, mask, False, avoid, LENGTHS, (2.0, *(first / 1000 + later * US,) * 2), (later * US,) * 3, (later * US,) * 3, layout=layout)
 
 
 def bill(*rows: Row) -> Folder:

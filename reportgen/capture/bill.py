@@ -10,7 +10,7 @@ from typing import Any
 
 from ..saying.progress import Progress
 from ..shapes import Call, bill
-from ..shapes.bill import LENGTHS, SWITCH, Row
+from ..shapes.bill import HONOURED, LENGTHS, SWITCH, Row
 from . import map_inputs, operands, processes
 from .faults import ChildFailed
 from .map_clock import CpuClock, GpuClock
@@ -44,7 +44,7 @@ def shape(gpu: bool) -> Call:
 def rows(gpu: bool) -> list[Row]:
     """The rows without seconds: backend × mask × gradients, and cuDNN once more with `SWITCH`."""
     plain = [Row(backend, mask, gradients) for backend in (ON_A_GPU if gpu else ON_A_CPU) for gradients in (False, True) for mask in (False, True)]
-    return plain + [replace(one, avoid=True) for one in plain if one.backend == "cudnn"]
+    return plain + [replace(one, avoid=True, layout=HONOURED) for one in plain if one.backend == "cudnn"]
 
 
 def lengths(gpu: bool) -> tuple[int, ...]:
@@ -80,7 +80,7 @@ def measure(report: Report, task: Task) -> dict[str, Any]:
 def at(task: Task, length: int) -> map_inputs.Tensors:
     """The tensors of one length."""
     mask = "bool" if task.row.mask else "causal"
-    return map_inputs.make(replace(task.call, queries=length, keys=length, mask=mask, gradients=task.row.gradients), task.device)  # type: ignore[arg-type]
+    return map_inputs.make(replace(task.call, queries=length, keys=length, mask=mask, layout=task.row.layout, gradients=task.row.gradients), task.device)  # type: ignore[arg-type]
 
 
 def _warm(task: Task, clock: Any) -> None:

@@ -48,7 +48,9 @@ def sentences(found: Bill) -> list[str]:
     said = [f"**A length that was not called before costs {way(row)} {text(Seconds(new(row) or 0.0))} once** ({what(row)}){beside}."]
     if (other := cheapest(found, row)) is not None:
         said.append(earn(row, other))
-    if (switched := found.row(row.backend, row.mask, row.gradients, True)) is not None and switched.new:
+    if (switched := found.row(row.backend, row.mask, row.gradients, True)) is not None and switched.new and switched.layout != bill.HONOURED:
+        said.append(f"What `{bill.SWITCH}=1` saves is not shown: torch heeds it only for q, k and v stored as `[batch, length, heads, dim]` and transposed, and here they were stored the other way.")
+    elif switched is not None and switched.new:
         half = switched.new[len(switched.new) // 2:]
         said.append(f"With `{bill.SWITCH}=1` the last of {plural(len(switched.lengths), 'new length')} cost {text(Seconds(max(0.0, median(half))))} each, "
                     f"and a later call {text(Seconds(median(switched.later)))} instead of {text(Seconds(median(row.later)))}.")
@@ -77,7 +79,7 @@ def advice(found: Bill, lengths: list[int]) -> list[str]:
     helped: list[str] = []
     not_helped: list[str] = []
     for row in found.rows:
-        plain = found.row(row.backend, row.mask, row.gradients) if row.avoid and row.new else None
+        plain = found.row(row.backend, row.mask, row.gradients) if row.avoid and row.new and row.layout == bill.HONOURED else None
         if plain is not None and plain.new:
             later = median(row.new[len(row.new) // 2:])
             (helped if later < HELPED * median(plain.new) else not_helped).append(what(row))

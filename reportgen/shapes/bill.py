@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, median
-from typing import Any
+from typing import Any, Literal
 
 from ..errors import RunInvalid
 from ..run import scrub
@@ -23,6 +23,9 @@ from .record import Header
 
 BILL_FILE = "bill.json"
 SWITCH = "TORCH_CUDNN_SDPA_AVOID_RECOMPILE"
+HONOURED: Literal["bhsd", "bshd"] = "bshd"
+"""The layout that q, k and v must have for torch to heed the switch: for any other it warns and compiles as without it
+(aten/src/ATen/native/cudnn/MHA.cpp of torch 2.11)."""
 """torch's environment variable: cuDNN then builds plans that serve several lengths. Read once, at the first call."""
 CURE = "record it anew with `make map ARGS=\"--parts bill --anew\"`, or restore the file from version control"
 LENGTHS = (640, 512, 896, 333, 768, 1024, 451, 705, 384, 577, 832, 256)
@@ -35,7 +38,7 @@ BUCKETS = (1, 8, 16, 32, 64, 128, 256, 512, 1024)
 class Row:
     """One way of calling, in a process of its own that had called nothing before.
 
-    avoid: with `SWITCH` set; lengths: in the order in which they were called, queries and keys
+    avoid: with `SWITCH` set; layout: how q, k and v are stored (see `Call`); lengths: in the order in which they were called, queries and keys
     first: seconds of the first call at each, waited for; later: of the median later call, waited for; gpu: of a later call on the GPU
     reason: why there are no seconds
     """
@@ -49,6 +52,7 @@ class Row:
     later: tuple[Seconds, ...] = ()
     gpu: tuple[Seconds, ...] = ()
     reason: str | None = None
+    layout: Literal["bhsd", "bshd"] = "bhsd"
 
     @property
     def id(self) -> str:

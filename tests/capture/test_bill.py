@@ -43,7 +43,7 @@ def test_the_switch_is_set_in_the_process_that_avoids_and_in_no_other(monkeypatc
 def test_twelve_rows_and_four_with_the_switch_on_a_gpu():
     found = taking.rows(True)
     assert len(found) == len({one.id for one in found}) == 16
-    assert [one.backend for one in found if one.avoid] == ["cudnn"] * 4
+    assert [(one.backend, one.layout) for one in found if one.avoid] == [("cudnn", "bshd")] * 4
 
 
 def test_a_loop_gives_its_seconds():

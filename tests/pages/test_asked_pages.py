@@ -85,7 +85,7 @@ def test_words_of_others_open_nothing():
     assert "<script>" not in text and "[a](b)" not in text
 
 
-BILL = bill(row("flash", 0.2, 60.0), row("cudnn", 50.0, 40.0), row("cudnn", 0.0, 340.0, avoid=True), row("flash", 0.0, 0.0, mask=True, reason="flash said no"))
+BILL = bill(row("flash", 0.2, 60.0), row("cudnn", 50.0, 40.0), row("cudnn", 0.0, 340.0, avoid=True, layout="bshd"), row("flash", 0.0, 0.0, mask=True, reason="flash said no"))
 
 
 def test_no_bill_was_taken():
@@ -101,6 +101,12 @@ def test_the_bill_s_first_sentences():
     assert "| cuDNN | causal, forward | 50.0 ms | 50.0 ms | 40.0 µs | flash | 2,490 |" in text and "| flash | causal, forward | 200 µs | 200 µs | 60.0 µs | — | — |" in text
 
 
+def test_a_switch_that_torch_does_not_heed_for_the_layout_shows_nothing():
+    text = page(bill_page, bill(row("flash", 0.2, 60.0), row("cudnn", 50.0, 40.0), row("cudnn", 49.0, 41.0, avoid=True)))
+    assert ("What `TORCH_CUDNN_SDPA_AVOID_RECOMPILE=1` saves is not shown: torch heeds it only for q, k and v stored as `[batch, length, heads, dim]` and transposed, "
+            "and here they were stored the other way.") in text and "the last of" not in text
+
+
 def test_what_did_not_run_says_why_and_is_in_no_table():
     text = page(bill_page, BILL)
     assert "- flash, bool mask, forward: flash said no" in text and "| flash | bool mask, forward |" not in text
@@ -108,7 +114,7 @@ def test_what_did_not_run_says_why_and_is_in_no_table():
 
 def test_advice_follows_the_bill():
     assert "most new lengths are nearly free then (causal, forward)" in page(bill_page, BILL)
-    dear = bill(row("cudnn", 50.0, 40.0), row("cudnn", 50.0, 40.0, avoid=True))
+    dear = bill(row("cudnn", 50.0, 40.0), row("cudnn", 50.0, 40.0, avoid=True, layout="bshd"))
     assert "AVOID_RECOMPILE=1` before" not in page(bill_page, dear)
     free = bill(row("flash", 0.0, 60.0))
     assert "## What to write" not in page(bill_page, free)
