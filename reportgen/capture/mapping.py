@@ -138,8 +138,7 @@ def _first(name: str, way: Way, right: map_inputs.Right, clock: Any, device: str
                 reading["peak_bytes"] = max(0, torch.cuda.max_memory_allocated(device) - before)
     if heard.error is not None:
         reason = heard.reason if operands.is_gpu(device) else on_a_cpu(name, heard.reason)
-        declined = heard.status == "unavailable" or name == "efficient" and heard.status == "failed" or isinstance(heard.error, NotImplementedError)
-        state = "no memory" if heard.out_of_memory else "refused" if declined else "failed"
+        state = "no memory" if heard.out_of_memory else "refused" if heard.declined else "failed"
         if heard.out_of_memory:
             operands.release(device)
         return {"backend": name, "state": state, "reason": reason}

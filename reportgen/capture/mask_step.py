@@ -72,7 +72,7 @@ def measure(bench: Any, device: str, workload: Workload, late: Callable[[], bool
             for name, block in blocks.items():
                 found[name].append(block())
     if heard.error is not None:
-        return {"reason": f"the mask step could not be timed alone ({(heard.reason or 'unknown').rstrip('.')})"}
+        return {"reason": (heard.reason or "unknown").rstrip(".")}
     return {"gpu_time": {name: median(values) for name, values in found.items()}, "timer": "cuda-graph", "note": watch.note()}
 
 

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 
 LONGEST = 600
 _TRIGGERED = re.compile(r"\s*\(Triggered internally at .*?\)\s*$", re.DOTALL)
+_BROKE = re.compile(r"CUDA error|cuDNN (?:Frontend )?error|CUDNN_STATUS|HIP error|out of memory|INTERNAL ASSERT|illegal", re.IGNORECASE)
+"""What torch says when a call broke off, and did not just decline the inputs."""
 _NO_BACKEND = re.compile(r"No (?:available|viable) (?:kernel|backend)", re.IGNORECASE)
 
 
@@ -32,6 +34,11 @@ class Refusal:
     def out_of_memory(self) -> bool:
         """Of the host's or the device's memory: torch has a class for the latter, which its compiler wraps in its own."""
         return isinstance(self.error, MemoryError) or type(self.error).__name__ == "OutOfMemoryError" or "out of memory" in str(self.error).lower()
+
+    @property
+    def declined(self) -> bool:
+        """Whether torch, or what stands beside it, would not take the inputs, in contrast to a call that broke off."""
+        return isinstance(self.error, (RuntimeError, ValueError)) and not _BROKE.search(str(self.error))
 
     @property
     def status(self) -> str:

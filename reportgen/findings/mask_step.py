@@ -39,7 +39,7 @@ CASES: dict[str, Case] = {
     ),
     "same": Case(
         "within noise",
-        "A mask of full size changes nothing that this run can tell: `masked_fill_` takes {full} with it and {broadcast} with the broadcast one (ratio {processes}).",
+        "A mask of full size changes nothing that this run can tell: `masked_fill_` takes {full} with it and {broadcast} with the broadcast one ({ratio}; {processes}).",
         because=_WHY[2:], caveats=(_NOTE, _CACHED, OTHER_SHAPE)),
     "full-slower": Case(
         "differs",
@@ -131,7 +131,7 @@ def _chart(found: MaskCost) -> tuple[Chart, ...]:
 
 FINDING = Finding(
     slug="mask-step",
-    title="Why the mask step costs so much",
+    title="What the mask step costs",
     question="Masking the scores in place reads and writes them once, as scaling them does. Does it cost the same, and if not, why?",
     questions=(
         claim("mask-broadcast", "The mask step is slow because its mask is broadcast.", rule, CASES, source=Source.TEAM),

@@ -47,15 +47,15 @@ def scattered() -> RunFacts:
 
 CASES_REACHED = {
     ("mask-broadcast", "not-timed"): (
-        lambda: probes(facts(), mask_step=MaskStep(reason="the mask step could not be timed alone (CUDA out of memory).")),
-        "Not measurable: the mask step could not be timed alone here (the mask step could not be timed alone (CUDA out of memory))."),
+        lambda: probes(facts(), mask_step=MaskStep(reason="CUDA out of memory.")),
+        "Not measurable: the mask step could not be timed alone here (CUDA out of memory)."),
     ("mask-broadcast", "broadcast"): (
         step,
         "Broadcasting the mask is what costs: `masked_fill_` takes 358 µs with the `[S, S]` mask and 157 µs with the same mask written out in full, although that one asks for "
         "127 MiB more (2.28×; in every process)."),
     ("mask-broadcast", "same"): (
         lambda: step(full=355),
-        "A mask of full size changes nothing that this run can tell: `masked_fill_` takes 355 µs with it and 358 µs with the broadcast one (ratio in every process)."),
+        "A mask of full size changes nothing that this run can tell: `masked_fill_` takes 355 µs with it and 358 µs with the broadcast one (1.01×; in every process)."),
     ("mask-broadcast", "full-slower"): (
         lambda: step(broadcast=150, full=180),
         "Broadcasting the mask costs nothing here: `masked_fill_` takes 180 µs with a mask of full size and 150 µs with the broadcast one (0.833×; in every process)."),

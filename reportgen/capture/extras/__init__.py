@@ -43,6 +43,32 @@ def absent(*packages: str, device: str) -> str | None:
     return None
 
 
+def cannot_swap() -> str | None:
+    """Why no other flash attention can be put in the place of torch's own, or `None`."""
+    from torch.nn import attention
+
+    return None if hasattr(attention, "activate_flash_attention_impl") else "this torch cannot put it in"
+
+
+def swapped(name: str, tensors: Tensors) -> Callable[[], Any]:
+    """SDPA's flash backend with another one in its place, put in around each call, so that flash itself stays torch's own. name: as torch calls it."""
+    import torch.nn.functional as F
+    from torch.nn import attention
+
+    if tensors.mask is not None:
+        raise NotImplementedError("SDPA hands no mask on to flash attention")
+
+    def run() -> Any:
+        attention.activate_flash_attention_impl(name)
+        try:
+            with attention.sdpa_kernel(attention.SDPBackend.FLASH_ATTENTION):
+                return F.scaled_dot_product_attention(tensors.q, tensors.k, tensors.v, is_causal=tensors.call.mask == "causal", enable_gqa=tensors.call.grouped)
+        finally:
+            attention.restore_flash_attention_impl()
+
+    return run
+
+
 def runner(extra: Extra, tensors: Tensors) -> Callable[[], tuple[Any, ...]]:
     """As `Tensors.run`; it is prepared, and compiled, by the first call."""
     known: list[Callable[[], Any]] = []

@@ -65,7 +65,7 @@ def mask_makes_no_difference(run: dict[str, Any], traces: Traces) -> None:
 @perturbation("measured")
 def mask_step_not_timed(run: dict[str, Any], traces: Traces) -> None:
     """The mask of full size found no room."""
-    run["probes"]["mask_step"] = {"reason": "the mask step could not be timed alone (CUDA out of memory)"}
+    run["probes"]["mask_step"] = {"reason": "CUDA out of memory"}
 
 
 @perturbation("measured")
