@@ -13,6 +13,8 @@ TOKENS, WIDTH = 16_384, 2_048
 LENGTHS = (1024, 4096, 256, 16_384, 512, 2048, 128, 8192)
 """From the middle outwards, so that the first few span the range."""
 FEW = (2048, 512, 8192)
+ODD = (1000, 4095, 3000, 1023)
+"""No multiples of 64, and two of them none of 8; at a batch of 4, in which 4,096 lies as well."""
 SECONDS = {True: 240.0, False: 45.0}
 """What a map takes by default, on a GPU and on a CPU."""
 MOST_SECONDS = 86_400.0
@@ -40,12 +42,15 @@ def _on_a_gpu() -> Iterator[Call]:
     for length in LENGTHS:
         yield from (_square(length, dim, mask, gradients=True) for mask in masks for dim in dims)  # type: ignore[arg-type]
     yield from _decoding()
+    yield from _decoding_other_dims()
     for length in LENGTHS:
         yield from (_square(length, dim, mask, batch=1) for mask in masks for dim in dims)  # type: ignore[arg-type]
     for length in FEW:
         for gradients in (False, True):
             yield from _grouped(length, gradients)
             yield from _other_dims(length, gradients)
+    yield from _odd_lengths()
+    yield from _single_precision()
     for length in FEW:
         for dim in dims:
             yield from (_square(length, dim, mask, gradients=gradients) for gradients in (False, True) for mask in ("float", "window"))
@@ -62,6 +67,35 @@ def _decoding() -> Iterator[Call]:
                 if one.bytes <= MOST_CACHE:
                     yield one
                     yield replace(one, queries=16, mask="bool")
+
+
+def _decoding_other_dims() -> Iterator[Call]:
+    """What holds at head dimension 128 does not at 64 and 256: on an H200 cuDNN loses at 256."""
+    for head_dim, heads in ((256, 16), (64, 32)):
+        for keys in (4096, 512, 32_768):
+            for batch in (16, 1):
+                for kv_heads in (heads, heads // 4):
+                    yield Call(batch, heads, kv_heads, 1, keys, head_dim, head_dim, mask="none")
+        for kv_heads in (heads, heads // 4):
+            yield Call(16, heads, kv_heads, 16, 4096, head_dim, head_dim, mask="bool")
+
+
+def _odd_lengths() -> Iterator[Call]:
+    for length in ODD:
+        for dim in (128, 64):
+            yield _square(length, dim, "causal", batch=4)
+            yield _square(length, dim, "none", batch=4)
+            if length in ODD[:2]:
+                yield _square(length, dim, batch=4, gradients=True)
+
+
+def _single_precision() -> Iterator[Call]:
+    """Two backends take fp32. With gradients math wins where heads are large, so that is looked at under every mask."""
+    for dim in (256, 128, 64):
+        for length in (2048, 512):
+            for mask in ("causal", "none", "bool", "float"):
+                yield _square(length, dim, mask, gradients=True, dtype="float32")  # type: ignore[arg-type]
+    yield from (_square(length, 256, dtype="float32") for length in (2048, 512))
 
 
 def _grouped(length: int, gradients: bool) -> Iterable[Call]:

@@ -9,7 +9,7 @@ from map_doubles import built, point, square
 
 from reportgen.analysis import policy
 from reportgen.analysis.policy import Span
-from reportgen.shapes import Call
+from reportgen.shapes import Call, grid
 
 FASTER = {"math": 900.0, "efficient": 300.0, "flash": 200.0, "cudnn": 100.0}
 
@@ -98,3 +98,53 @@ def test_where_no_order_is_right_everywhere_the_one_that_fails_least_is_taken_an
     found = policy.build(built(point(square(128), "flash", efficient="no memory", math=900.0, flash=100.0, cudnn="wrong"),
                                point(square(128, layout="bshd"), "cudnn", efficient=100.0, math="no memory", flash="no memory", cudnn="wrong")))
     assert len(found.rules) == 1 and found.rules[0].evidence.own_worst == float("inf")
+
+
+SPOTS = [call for call in grid.points(gpu=True) if call.dtype == "float32" or call.queries == 1]
+"""Of the map's own grid, so that a rule which it cannot give is missed here."""
+
+
+def spot_checks() -> policy.Policy:
+    """As an H200 had it on shapes that its first map did not hold: with fp32, gradients and head dimension 256 efficient takes 21 % longer than math,
+    and where one query is decoded at 256 cuDNN takes 22 % longer than efficient. Torch picks the slower one both times, and the fastest elsewhere."""
+    points = []
+    for call in SPOTS:
+        if call.dtype == "float32":
+            large = call.head_dim == 256 and call.gradients
+            points.append(point(call, "efficient", math=1000.0 if large else 3000.0, efficient=1210.0 if large else 1000.0, flash="refused", cudnn="refused"))
+        else:
+            points.append(point(call, "cudnn", math=9000.0, efficient="refused" if call.grouped else 100.0 if call.head_dim == 256 else 400.0, flash=300.0,
+                                cudnn=122.0 if call.head_dim == 256 else 110.0))
+    return policy.build(built(*points))
+
+
+@pytest.mark.parametrize("length", (128, 513, 3001, 11_000))
+@pytest.mark.parametrize("mask", ("causal", "none", "bool", "float", "window"))
+def test_fp32_with_gradients_at_large_heads_gets_math_at_lengths_that_the_map_has_not(mask: str, length: int):
+    call = Call(2, 12, 12, length, length, 256, 256, "float32", mask, gradients=True)  # type: ignore[arg-type]
+    assert call not in SPOTS and spot_checks().order(call) == ("math", "efficient")
+    assert spot_checks().order(replace(call, head_dim=128, value_dim=128)) == () == spot_checks().order(replace(call, gradients=False))
+
+
+@pytest.mark.parametrize("batch, heads, keys", [(1, 8, 200), (4, 24, 3001), (16, 32, 12_000), (64, 8, 777)])
+def test_decoding_at_large_heads_gets_the_faster_one_at_other_lengths_and_batches(batch: int, heads: int, keys: int):
+    call = Call(batch, heads, heads, 1, keys, 256, 256, mask="none")
+    assert call not in SPOTS and spot_checks().order(call) == ("efficient", "cudnn", "flash", "math")
+    assert spot_checks().order(replace(call, kv_heads=heads // 4)) == () == spot_checks().order(replace(call, head_dim=64, value_dim=64))
+
+
+def test_the_rules_of_the_spot_checks_are_few_and_told_with_their_gain():
+    """One per mask and head dimension; 21 and 22 % over all their calls, and nothing lost by the rule."""
+    found = {(rule.kind.mask, rule.kind.bits): rule for rule in spot_checks().pinning}
+    assert set(found) == {("causal", 32), ("none", 32), ("bool", 32), ("float", 32), ("none", 16)} and len(spot_checks().pinning) == 5
+    assert found["float", 32].evidence.default_mean == pytest.approx(0.21) and found["none", 16].evidence.default_mean == pytest.approx(0.22)
+    assert all(rule.evidence.own_worst == 0.0 and rule.dims == Span(193, 256) and not rule.spans for rule in spot_checks().pinning)
+    assert len(found["none", 16].evidence.spots) == 6
+
+
+def test_a_gain_that_turns_with_the_cache_is_a_rule_for_that_part_alone():
+    """cuDNN loses from 4,096 keys on: √(512 × 4,096) = 1,448."""
+    points = [point(call, "cudnn", efficient=100.0, cudnn=122.0 if call.keys >= 4096 else 80.0, math=900.0) for call in SPOTS if call.head_dim == 256 and call.dtype != "float32" and not call.grouped]
+    found = policy.build(built(*points))
+    assert [(rule.spans, rule.order) for rule in found.pinning] == [({"keys": Span(1449, None)}, ("efficient", "cudnn", "math"))]
+    assert found.order(Call(4, 8, 8, 1, 1000, 256, 256, mask="none")) == ()

@@ -40,7 +40,7 @@ def test_bytes_of_few_kv_heads():
 
 def test_a_map_begins_with_what_tells_most_and_names_no_call_twice():
     calls = grid.points(gpu=True)
-    assert len({call.id for call in calls}) == len(calls) == 289
+    assert len({call.id for call in calls}) == len(calls) == 359
     first = calls[:48]
     assert {call.queries for call in first} == {128, 256, 512, 1024, 2048, 4096, 8192, 16_384}
     assert {(call.head_dim, call.mask) for call in first} == {(dim, mask) for dim in (64, 128) for mask in ("causal", "none", "bool")}
@@ -49,6 +49,32 @@ def test_a_map_begins_with_what_tells_most_and_names_no_call_twice():
     assert {call.mask for call in calls} == {"none", "causal", "bool", "float", "window"}
     assert max(call.keys for call in calls) == 131_072 and any(call.queries == 16 and call.batch == 256 for call in calls)
     assert any(call.layout == "bshd" for call in calls) and any(call.grouped and call.gradients for call in calls)
+
+
+def test_a_map_has_the_calls_at_which_shapes_that_it_had_not_seen_lost():
+    """fp32 with gradients under every mask, decoding at other head dimensions than 128, lengths that are no multiple of 8 or of 64."""
+    calls = grid.points(gpu=True)
+    single = {(call.head_dim, call.mask, call.keys) for call in calls if call.dtype == "float32" and call.gradients}
+    assert {(dim, mask, length) for dim in (64, 128, 256) for mask in ("causal", "none", "bool", "float") for length in (512, 2048)} <= single
+    assert any(call.dtype == "float32" and call.head_dim == 256 and not call.gradients for call in calls)
+    decoding = {(call.head_dim, call.keys, call.batch, call.grouped) for call in calls if call.queries == 1 and call.value_dim == call.head_dim}
+    assert {(dim, keys, batch, few) for dim in (64, 256) for keys in (512, 4096, 32_768) for batch in (1, 16) for few in (True, False)} <= decoding
+    assert {(call.head_dim, call.grouped) for call in calls if call.queries == 16 and call.head_dim != 128} == {(64, True), (64, False), (256, True), (256, False)}
+    odd = {(call.head_dim, call.keys, call.mask) for call in calls if call.batch == 4 and not call.gradients}
+    assert {(dim, length, mask) for dim in (64, 128) for length in (1000, 1023, 3000, 4095) for mask in ("causal", "none")} <= odd
+    assert {call.keys for call in calls if call.batch == 4 and call.gradients and call.keys % 64} == {1000, 4095}
+
+
+def test_the_odd_lengths_stand_beside_a_round_one_at_the_same_batch():
+    """So that they are rows and columns of the map's page, which shows calls that differ in their length alone."""
+    assert {Call(4, 16, 16, 4096, 4096, 128, 128), Call(4, 32, 32, 4096, 4096, 64, 64, mask="none")} <= set(grid.points(gpu=True))
+
+
+def test_what_a_shorter_budget_measures_spans_lengths_masks_models_and_gradients():
+    """A map of the first third: the middle of every list, and nothing of the spot checks."""
+    first = grid.points(gpu=True)[:120]
+    assert {call.queries for call in first if call.gradients} >= {128, 512, 2048, 8192, 16_384}
+    assert all(set(preset.calls) <= set(first) for preset in PRESETS) and not any(call.dtype == "float32" or call.keys % 64 and call.keys != 577 for call in first)
 
 
 def test_is_causal_is_asked_of_square_calls_alone():
