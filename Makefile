@@ -12,15 +12,16 @@ BASE ?= origin/main
 HEAD ?=
 DIRS ?=
 COUNTERS ?=
+MAP ?=
 MAP_SECONDS ?=
 ARGS ?=
 PORT ?= 8000
 JOBS ?= 2
 export PYTHON PAGES_PYTHON TORCH_INDEX WHEELHOUSE_PYTHON WHEELHOUSE_PLATFORM
 # By way of the environment, so that the shell does not read what a user typed.
-export DEVICE WORKLOAD LABEL RECORD ACCEPT FORCE WAIT BASE HEAD DIRS COUNTERS MAP_SECONDS
+export DEVICE WORKLOAD LABEL RECORD ACCEPT FORCE WAIT BASE HEAD DIRS COUNTERS MAP MAP_SECONDS
 
-KNOWN := DEVICE WORKLOAD LABEL RECORD ACCEPT FORCE WAIT BASE HEAD DIRS COUNTERS MAP_SECONDS ARGS PORT JOBS \
+KNOWN := DEVICE WORKLOAD LABEL RECORD ACCEPT FORCE WAIT BASE HEAD DIRS COUNTERS MAP MAP_SECONDS ARGS PORT JOBS \
 	PYTHON PAGES_PYTHON TORCH_INDEX WHEELHOUSE_PYTHON WHEELHOUSE_PLATFORM SHELL MAKEFLAGS MFLAGS MAKE PAGES CAPTURE ENVIRONMENTS
 UNKNOWN := $(strip $(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(filter-out $(KNOWN) -% .%,$(name)))))
 $(if $(UNKNOWN),$(error $(firstword $(UNKNOWN)) is no variable of this Makefile; `make help` lists them))
@@ -50,13 +51,14 @@ help: ## this list
 	@echo 'A workload given by ARGS="--sequence 2048" is the device'"'"'s own (article on a GPU, small on a CPU) but for that.'
 	@echo 'ACCEPT=1 replaces a recorded run without a second pass, WAIT=1 waits for another command that is at work here.'
 	@echo 'FORCE=1 takes all the time that a workload needs on a CPU, instead of cutting a long capture short.'
+	@echo 'MAP=1 takes the map of make map as well, before the pages are made: minutes more; MAP_SECONDS= what the map itself may take.'
 	@echo 'PYTHON= profiles with that Python (it must have torch); PAGES_PYTHON= makes the pages environment;'
 	@echo 'TORCH_INDEX= an index with CPU builds of torch, for a machine that has no torch; PORT= for serve; JOBS= for test.'
 
 ##@ Start here
 
-report: ## profile this machine, render, build the site, say what came out
-	@$(CAPTURE) && $(PAGES) report --capture-python "$$capture" $(CHOICES)
+report: ## profile this machine, render, build the site, say what came out (MAP=1 takes the map as well)
+	@$(CAPTURE) && $(PAGES) report --capture-python "$$capture" $${MAP:+--switch "MAP=$$MAP"} $${MAP_SECONDS:+--map-seconds "$$MAP_SECONDS"} $(CHOICES)
 
 serve: ## show site/ on this machine only, at PORT
 	@$(PAGES) serve --port $(PORT)

@@ -31,23 +31,25 @@ def register(commands: Any) -> None:
     """Adds the command to the subparsers of `cli.parser`."""
     map_ = commands.add_parser("map", help="which backend is fastest at which shape here (needs torch); continues where it was left", description=DESCRIPTION)
     map_.add_argument("--device", choices=("cuda", "cpu"), help="the GPU where there is one, by default")
-    map_.add_argument("--seconds", type=_seconds, help=f"how long it may take; {grid.SECONDS[True]:.0f} on a GPU and {grid.SECONDS[False]:.0f} on a CPU by default (MAP_SECONDS of make's)")
+    map_.add_argument("--seconds", type=seconds, help=f"how long it may take; {grid.SECONDS[True]:.0f} on a GPU and {grid.SECONDS[False]:.0f} on a CPU by default (MAP_SECONDS of make's)")
     map_.add_argument("--parts", type=_parts, default=PARTS, metavar="LIST", help=f"which files to take, with commas between; {','.join(PARTS)} by default. --seconds is the map's alone")
     map_.add_argument("--anew", action="store_true", help="begin it anew, also where one of this device and software is there")
     map_.add_argument("--no-record", action="store_true", help="write into build/ also on a GPU")
     map_.add_argument("--into", type=Path, metavar="FOLDER", help="write below this folder instead")
+    map_.add_argument("--for-report", action="store_true", help=argparse.SUPPRESS)  # who started it tells of an interruption, and has the checkout
     starting.register(map_)
     map_.set_defaults(command=_map, writes="map", quick=False)
 
 
-def _seconds(text: str) -> float:
+def seconds(text: str) -> float:
+    """How long a map may take, from the command line."""
     try:
-        seconds = float(text)
+        number = float(text)
     except ValueError:
-        seconds = 0.0
-    if not 0 < seconds <= grid.MOST_SECONDS:
+        number = 0.0
+    if not 0 < number <= grid.MOST_SECONDS:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds, above nothing and at most {grid.MOST_SECONDS:,.0f}")
-    return seconds
+    return number
 
 
 def _parts(text: str) -> tuple[str, ...]:
@@ -58,8 +60,9 @@ def _parts(text: str) -> tuple[str, ...]:
 
 
 def _map(chosen: argparse.Namespace, layout: Layout, stages: Stages) -> int:
-    stages.at("what was measured is kept, and the same command goes on from there")
-    saving.look(layout, chosen)
+    stages.at(None if chosen.for_report else "what was measured is kept, and the same command goes on from there")
+    if not chosen.for_report:
+        saving.look(layout, chosen)
     from ..capture import cupti, map_session, session
     from ..run import device_slug, names
     from ..saying.progress import Progress

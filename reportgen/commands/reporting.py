@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import argparse
-import os
 import re
 import shutil
-import subprocess
 import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..company import parents
 from ..errors import CaptureFailed, ReportError, Told
 from ..run.layout import Layout
 from ..run.workload import ELEMENT_BYTES, PRESETS, SIZES
 from ..saying.progress import Progress
 from ..saying.units import plural
-from . import saving, starting, terminal
-from .interruption import Stages, interrupted
+from . import elsewhere, mapping, saving, starting, terminal
+from .interruption import Stages
 
-CTRL_C, TERMINATED = 1.0, 20.0
-"""Seconds that a profiling process has to clean up after a Ctrl-C that it shares, and after SIGTERM."""
 UNTOUCHED = "the former run, if there is one, is untouched"
 
 
@@ -33,6 +28,8 @@ def register(commands: Any) -> None:
 
     report = commands.add_parser("report", help="profile, render, build the site, and say what came out")
     report.add_argument("--accept", action="store_true", help="replace the recorded run of this slot whatever the comparison says")
+    report.add_argument("--map", action="store_true", help="take the device's map as well, with why, bill and extras, before the pages are made (as the command `map` does)")
+    report.add_argument("--map-seconds", type=mapping.seconds, metavar="SECONDS", help="how long the map itself may take, where --map is given")
     _capture_elsewhere_options(report)
     starting.register(report)
     report.set_defaults(command=_report, makes_pages=True, writes="report")
@@ -104,6 +101,12 @@ def _report(chosen: argparse.Namespace, layout: Layout, stages: Stages) -> int:
     finish = "`make render` and `make site` finish the pages" if recorded else "`make render ARGS=--live` finishes the pages and the site"
     stages.at(f"the run is saved in {place}; {finish}")
     took("profiling")
+    unmapped = ""
+    if chosen.map:
+        stages.at(f"the run is saved in {place}, and so is what was taken of the map; `make map` goes on with it, and {finish}")
+        unmapped = _map_elsewhere(chosen, layout, recorded)
+        stages.at(f"the run is saved in {place}; {finish}")
+        took("the map")
     shown_progress.resume(phase for phase in run.load(captured.measured or folder).phases if phase in PHASES)
     for step, expected in pages_seconds(layout).items():
         shown_progress.plan(step, 1, expected)
@@ -127,6 +130,8 @@ def _report(chosen: argparse.Namespace, layout: Layout, stages: Stages) -> int:
              "the site: open site/index.html, or `make serve` and http://localhost:8000/"]
     if chosen.counters == "on" and (measured or shown).counters_reason:
         where.insert(0, f"COUNTERS=on, but no hardware counters were taken: {(measured or shown).counters_reason}")
+    if unmapped:
+        where.insert(0, unmapped)
     print("\n" + summary(shown, findings.outcomes(shown), seconds, "\n".join(where), measured, terminal.coloured()))
     return 0
 
@@ -191,41 +196,22 @@ def _noise(chosen: argparse.Namespace, layout: Layout, stages: Stages) -> int:
 
 
 def _profile_elsewhere(chosen: argparse.Namespace, layout: Layout, into: Path) -> Path:
-    """Runs `profile` with the Python that has torch; its progress streams through, its answer is the run's folder below `into`.
+    """The folder, below `into`, of a run that `profile` recorded with the Python that has torch; raises as `elsewhere.answer`."""
+    return elsewhere.answer(chosen.capture_python, ["profile", "--for-report", "--into", str(into), *_passed_on(chosen)], layout,
+                            f"profiling ended with status {elsewhere.STATUS} and recorded no run", f"see the message above; {UNTOUCHED}")
 
-    Raises:
-        Told: it refused, and has said why.
-        CaptureFailed: it ended without a run in another way.
-    """
-    command = [chosen.capture_python, "-m", "reportgen", "profile", "--for-report", "--into", str(into), *_passed_on(chosen)]
-    environment = parents.followed({name: value for name, value in os.environ.items() if name != "PYTHONSAFEPATH"})
+
+def _map_elsewhere(chosen: argparse.Namespace, layout: Layout, recorded: bool) -> str:
+    """Takes the device's map, and what lies beside it, as `make map` does; returns why that failed, or nothing. A run that is recorded is shown without it."""
+    arguments = ["map", "--for-report", *(["--device", chosen.device] if chosen.device else []), *([] if recorded else ["--no-record"]),
+                 *(["--seconds", str(chosen.map_seconds)] if chosen.map_seconds else [])]
     try:
-        child = subprocess.Popen(command, cwd=layout.root, stdout=subprocess.PIPE, env=environment)
-    except OSError as error:
-        raise CaptureFailed(f"{chosen.capture_python} cannot be run ({error.strerror})", cure="name the Python that has torch: --capture-python") from None
-    try:
-        answer, _ = child.communicate()
-    except KeyboardInterrupt:
-        _await(child)
-        raise
-    if interrupted(child.returncode):
-        raise KeyboardInterrupt
-    if child.returncode == 2:
-        raise Told
-    if child.returncode or not answer.strip():
-        raise CaptureFailed(f"profiling ended with status {child.returncode} and recorded no run", cure=f"see the message above; {UNTOUCHED}")
-    return Path(os.fsdecode(answer.strip().splitlines()[-1]))
-
-
-def _await(child: subprocess.Popen[bytes]) -> None:
-    """Ctrl-C has reached the child as well, `kill` has not; either way it must have cleaned up before we leave."""
-    for patience, end in ((CTRL_C, child.terminate), (TERMINATED, child.kill)):
-        try:
-            child.wait(patience)
-            return
-        except subprocess.TimeoutExpired:
-            end()
-    child.wait()
+        elsewhere.answer(chosen.capture_python, arguments, layout, f"the map ended with status {elsewhere.STATUS}", "see the message above")
+    except CaptureFailed as error:
+        return f"MAP=1, but {error.problem}; what was taken is kept, and `make map` goes on with it"
+    except Told:
+        return "MAP=1, but the map is not whole: its message is above; what was taken is kept, and `make map` goes on with it"
+    return ""
 
 
 def _passed_on(chosen: argparse.Namespace) -> list[str]:

@@ -18,7 +18,7 @@ WRITES = {"report": "make report", "noise": "make noise", "profile": "make profi
 
 
 YES, NO = ("1", "yes", "true", "on", "y"), ("0", "no", "false", "off", "n")
-SWITCHES = {"ACCEPT": ("accept", True), "FORCE": ("force", True), "RECORD": ("no_record", False), "WAIT": ("wait", True)}
+SWITCHES = {"ACCEPT": ("accept", True), "FORCE": ("force", True), "MAP": ("map", True), "RECORD": ("no_record", False), "WAIT": ("wait", True)}
 """A variable of make's → the option that it sets, and the word that sets it."""
 
 

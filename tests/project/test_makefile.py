@@ -33,6 +33,8 @@ def told(folder: Path, *arguments: str) -> list[str]:
     (["report", "LABEL=a b", "DEVICE=cpu"], ["report", "--capture-python", "torch", "--device", "cpu", "--label", "a b"]),
     (["report", "LABEL=$(touch x); 'y'"], ["report", "--capture-python", "torch", "--label", "$(touch x); 'y'"]),
     (["report", "RECORD=false", "ACCEPT=1", "WAIT=yes"], ["report", "--capture-python", "torch", "--switch", "RECORD=false", "--switch", "ACCEPT=1", "--switch", "WAIT=yes"]),
+    (["report", "MAP=1", "MAP_SECONDS=60"], ["report", "--capture-python", "torch", "--switch", "MAP=1", "--map-seconds", "60"]),
+    (["noise", "MAP=1"], ["noise", "--capture-python", "torch"]),
     (["noise", 'ARGS=--sequence 2048 --variants naive'], ["noise", "--capture-python", "torch", "--sequence", "2048", "--variants", "naive"]),
     (["diff"], ["diff", "origin/main"]),
     (["diff", "BASE=x; touch y", "HEAD=a b"], ["diff", "x; touch y", "a b"]),
