@@ -32,6 +32,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=STEPS)
     parser.add_argument("--rows", help="these rows alone, by number from 0, with commas between")
     parser.add_argument("--device", default="cuda")
+    parser.add_argument("--out", type=Path, help="keep every step of every loop in this folder, as each loop ends")
     chosen = parser.parse_args()
     from reportgen.capture import bill as taking
     from reportgen.capture import processes
@@ -42,11 +43,14 @@ def main() -> None:
     for row in rows:
         drawn = lengths(chosen.seed, chosen.steps, row.lengths)
         empty = replace(row, lengths=(), first=(), later=(), gpu=())
-        measured = processes.run(taking.loop, (taking.Task(chosen.device, known.call, empty, drawn),))["seconds"]
-        predicted = bill.predict(row, drawn)
-        found.append({"row": row.id, "steps": len(drawn), "lengths": len(set(drawn)), "predicted": predicted, "measured": measured, "off": predicted / measured - 1})
+        looped = processes.run(taking.loop, (taking.Task(chosen.device, known.call, empty, drawn),))
+        predicted, measured = bill.predict(row, drawn), looped["seconds"]
+        found.append({"row": row.id, "steps": len(drawn), "lengths": len(set(drawn)), "predicted": predicted, "measured": measured, "off": predicted / measured - 1,
+                      "loop": [[length, round(seconds, 9)] for length, seconds in zip(drawn, looped["steps"])]})
+        if chosen.out:
+            chosen.out.mkdir(parents=True, exist_ok=True)
+            (chosen.out / f"bill-{chosen.seed}.json").write_text(json.dumps(found) + "\n", encoding="utf-8")
         print(f"{row.id:42} {len(set(drawn)):4} lengths  predicted {predicted:8.3f} s  measured {measured:8.3f} s  {predicted / measured - 1:+.1%}", flush=True)
-    print(json.dumps(found, indent=1))
 
 
 if __name__ == "__main__":

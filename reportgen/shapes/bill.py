@@ -28,8 +28,10 @@ HONOURED: Literal["bhsd", "bshd"] = "bshd"
 (aten/src/ATen/native/cudnn/MHA.cpp of torch 2.11)."""
 """torch's environment variable: cuDNN then builds plans that serve several lengths. Read once, at the first call."""
 CURE = "record it anew with `make map ARGS=\"--parts bill --anew\"`, or restore the file from version control"
-LENGTHS = (640, 512, 896, 333, 768, 1024, 451, 705, 384, 577, 832, 256)
-"""Twelve, none of them twice, in no order; some are no multiple of 8, as lengths of texts are."""
+LENGTHS = (640, 512, 896, 333, 768, 1024, 451, 705, 384, 577, 832, 256, 619, 872, 291, 967, 448, 523, 680, 401, 746, 811, 280, 359, 993, 488, 901, 661, 704, 482, 984, 376)
+"""None of them twice, in no order: half are odd or nearly, as lengths of texts are; of multiples of 8, of 64 and of 128 there are at least three each."""
+FEW = 12
+"""How many of them a CPU is given, a quarter as long."""
 BUCKETS = (1, 8, 16, 32, 64, 128, 256, 512, 1024)
 """Lengths are rounded up to a multiple of one of these."""
 
