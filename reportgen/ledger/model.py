@@ -8,9 +8,11 @@ from enum import Enum
 from typing import NamedTuple
 
 from ..hardware.attention_ops import Backend, Direction, Kind
+from .around import Device, FalseZero, GpuTime, Integrity, Recorded, Rest, Stretch, Totals, ZeroCause
+from .reasons import Advice, Cause, Cure, Modelled, Reason
 
 __all__ = ["Advice", "Arguments", "Backend", "Call", "CallSite", "Cause", "Cure", "Device", "Direction", "Drag", "DragKind", "FalseZero", "GpuTime", "Integrity",
-           "KernelTime", "Kind", "Ledger", "Modelled", "Place", "Reason", "Recorded", "Rest", "Shape", "Stretch", "Tensor", "Totals", "Where"]
+           "KernelTime", "Kind", "Ledger", "Modelled", "Place", "Reason", "Recorded", "Rest", "Shape", "Stretch", "Tensor", "Totals", "Where", "ZeroCause"]
 
 
 class Place(NamedTuple):
@@ -48,17 +50,6 @@ class Arguments:
     scale: float | None = None
     gqa: bool | None = None
     quoted: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class GpuTime:
-    """The sum of the durations of GPU activities, and how many they are."""
-
-    seconds: float = 0.0
-    activities: int = 0
-
-    def __add__(self, other: GpuTime) -> GpuTime:
-        return GpuTime(self.seconds + other.seconds, self.activities + other.activities)
 
 
 @dataclass(frozen=True)
@@ -160,84 +151,6 @@ class Drag:
     activities: tuple[int, ...] = ()
 
 
-class Cause(Enum):
-    """What ruled out a faster way, by a recorded argument; or why that cannot be told."""
-
-    MASK = "a mask"
-    TYPE = "the element type"
-    STRIDE = "the last stride"
-    HEAD_DIM = "the head dimension"
-    DROPOUT = "dropout"
-    GQA_TYPE = "enable_gqa in FP32"
-    WEIGHTS = "the weights are asked for"
-    BY_HAND = "written by hand"
-    NOT_COMPILED = "flex_attention without a compiler"
-    NEW_SHAPES = "a new shape each step"
-    MASK_PER_LAYER = "the same mask built again for each layer"
-    REPEATED_KV = "K and V are repeated in memory"
-    LAUNCH_BOUND = "the GPU waits for the host"
-    NOT_SAID = "the trace does not say why"
-    NOT_RECORDED = "what would say why was not recorded"
-
-
-@dataclass(frozen=True)
-class Reason:
-    """A cause with what proves it.
-
-    argument: the argument's name in the call; value: what the trace holds for it, word by word
-    ruled_out: the backends that decline such a call by torch's own checks
-    """
-
-    cause: Cause
-    argument: str | None = None
-    value: str | None = None
-    ruled_out: tuple[Backend, ...] = ()
-    calls: int = 0
-
-
-class Cure(Enum):
-    """What to do about a cause."""
-
-    CAUSAL_FLAG = "is_causal instead of a mask"
-    CALL_SDPA = "call scaled_dot_product_attention"
-    SIXTEEN_BITS = "a 16-bit element type"
-    CONTIGUOUS_HEADS = "the head dimension contiguous"
-    PAD_HEAD = "a head dimension that the backend takes"
-    NO_DROPOUT = "no dropout"
-    NO_WEIGHTS = "need_weights=False"
-    ENABLE_GQA = "enable_gqa instead of repeated K and V"
-    MASK_ONCE = "build the mask once"
-    COMPILE_FLEX = "compile flex_attention"
-    PIN_BACKEND = "pin another backend"
-    FIXED_SHAPES = "few shapes instead of a new one each step"
-    GRAPH = "a CUDA graph, or torch.compile"
-    RECORD_MORE = "record shapes and stacks"
-
-
-@dataclass(frozen=True)
-class Modelled:
-    """A saving that was not measured in this trace: scaled from a recorded run of the same device.
-
-    seconds: of GPU time in the whole trace; share: of its GPU time
-    run: the run's slot; device: its name
-    """
-
-    seconds: float
-    share: float
-    device: str
-    run: str
-
-
-@dataclass(frozen=True)
-class Advice:
-    """What to do, the page that explains it (a finding's slug), and what it saves where a recorded run lets that be scaled."""
-
-    cure: Cure
-    reason: Reason
-    finding: str | None = None
-    saving: Modelled | None = None
-
-
 @dataclass(frozen=True)
 class CallSite:
     """All calls from one place by one way.
@@ -265,116 +178,6 @@ class CallSite:
     @property
     def time(self) -> GpuTime:
         return self.forward + self.backward
-
-
-@dataclass(frozen=True)
-class Device:
-    """A GPU that the trace names or uses. name, capability: `None` where the trace does not tell, as on ROCm."""
-
-    number: int
-    name: str | None
-    capability: tuple[int, int] | None
-    time: GpuTime
-
-
-@dataclass(frozen=True)
-class Recorded:
-    """What the profiler was asked to record, as far as the file holds it."""
-
-    gpu: bool
-    ops: bool
-    shapes: bool
-    strides: bool
-    values: bool
-    stacks: bool
-    modules: bool
-
-
-@dataclass(frozen=True)
-class Totals:
-    """The whole trace.
-
-    gpu: the sum over all activities; busy: seconds in which at least one device worked, each device by itself
-    span: seconds from the first event to the end of the last
-    """
-
-    gpu: GpuTime
-    busy: float
-    span: float
-    kinds: Mapping[str, GpuTime]
-
-
-@dataclass(frozen=True)
-class Rest:
-    """GPU time that is no attention. unnamed: that of kernels whose names nobody knows."""
-
-    time: GpuTime
-    unnamed: GpuTime
-    largest_unnamed: str | None = None
-
-
-@dataclass(frozen=True)
-class Stretch:
-    """A time in which a stream waits for the host that still launches.
-
-    start: seconds since the first event; seconds: how long; idle: how much of it the stream had nothing to do
-    attention: how many of its activities belong to attention
-    """
-
-    device: int
-    stream: int
-    start: float
-    seconds: float
-    idle: float
-    activities: int
-    attention: int
-
-
-class ZeroCause(Enum):
-    SHARED_MEMORY = "more shared memory than the profiler reckons with"
-    SMALL_GRID = "a grid too small for one percent"
-    UNEXPLAINED = "not explained"
-
-
-@dataclass(frozen=True)
-class FalseZero:
-    """Kernels of one name for which the profiler writes an occupancy of 0. occupancy: the theoretical one, percent, where it can be worked out."""
-
-    kernel: str
-    cause: ZeroCause
-    activities: int
-    seconds: float
-    occupancy: float | None
-    shared_memory: int | None
-
-
-@dataclass(frozen=True)
-class Integrity:
-    """What a reader must know before trusting a number.
-
-    unlinked: activities whose launch the trace does not hold, by kind
-    apis: host call → activities that it queued; graph_launches: calls that queue a graph, graph_activities: what they queued
-    unrecorded: launches without a GPU record, by host call
-    duplicates: records that stand twice in the file, counted once; ambiguous: launches that share a number
-    odd: records without a usable time, set aside; early: activities that begin before their launch does; overlapping: that begin before the one before them on their stream ends
-    cut: how the file ends early, or `None`; damaged: places at which no event could be read
-    unpaired: backward passes whose forward the trace does not hold
-    """
-
-    unlinked: Mapping[str, int]
-    unlinked_seconds: float
-    apis: Mapping[str, int]
-    graph_launches: int
-    graph_activities: int
-    unrecorded: Mapping[str, int]
-    duplicates: int = 0
-    ambiguous: int = 0
-    odd: int = 0
-    early: int = 0
-    overlapping: int = 0
-    cut: str | None = None
-    damaged: int = 0
-    unpaired: int = 0
 
 
 @dataclass(frozen=True)
