@@ -10,33 +10,28 @@ from ..saying.units import Seconds
 from ..shapes import answers
 from ..shapes.folder import Folder
 from ..shapes.record import Point, ShapeMap
+from . import per_device
 from .environment import page
 from .site import Site
-from .why import shown, stands
 
 PATH = "beside.md"
 
 
 def device_path(slug: str) -> str:
-    return f"runs/{slug}/{PATH}"
+    return per_device.device_path(slug, PATH)
 
 
 def files(site: Site) -> dict[str, str | bytes]:
     """The shared page, of the featured run's device if it was measured there, and one per further device; none where nobody measured."""
-    known = [one for one in site.folders if one.extras is not None and one.extras.points]
-    first = shown(site, known)
-    if first is None:
-        return {}
-    others = [one for one in known if one is not first]
-    return {PATH: _render(first, PATH, others), **{device_path(one.slug): _render(one, device_path(one.slug), []) for one in others}}
+    return per_device.files(site, [one for one in site.folders if one.extras is not None and one.extras.points], PATH, _render)
 
 
-def _render(folder: Folder, path: str, others: list[Folder]) -> str:
+def _render(folder: Folder, path: str, others: per_device.Others) -> str:
     found = folder.extras
     assert found is not None
-    return page("beside.md.j2", path, device=label(found.header.device.name), stands=stands(found.header), answer=words.sentences(found), prices=prices(found),
+    return page("beside.md.j2", path, device=label(found.header.device.name), stands=per_device.stands(found.header), answer=words.sentences(found), prices=prices(found),
                 first=_some(first_calls(found)), absent=words.absent(found), declined=words.declined(found),
-                others=[(label(one.extras.header.device.name), device_path(one.slug)) for one in others if one.extras])
+                others=others)
 
 
 def _some(table: Table) -> Table | None:

@@ -14,9 +14,9 @@ from ..saying.units import Count, Seconds
 from ..shapes import bill
 from ..shapes.bill import Bill, Row
 from ..shapes.folder import Folder
+from . import per_device
 from .environment import page
 from .site import Site
-from .why import shown, stands
 
 PATH = "bill.md"
 STEPS = 380
@@ -25,27 +25,23 @@ BUCKETS = (1, 16, 64, 128, 256)
 
 
 def device_path(slug: str) -> str:
-    return f"runs/{slug}/{PATH}"
+    return per_device.device_path(slug, PATH)
 
 
 def files(site: Site) -> dict[str, str | bytes]:
     """The shared page, of the featured run's device if it has a bill, and one per further device."""
     known = [one for one in site.folders if one.bill is not None]
-    first = shown(site, known)
-    if first is None:
-        return {PATH: page("bill_none.md.j2", PATH, device=label(site.featured.device.name))}
-    others = [one for one in known if one is not first]
-    return {PATH: _render(first, PATH, others), **{device_path(one.slug): _render(one, device_path(one.slug), []) for one in others}}
+    return per_device.files(site, known, PATH, _render) or {PATH: page("bill_none.md.j2", PATH, device=label(site.featured.device.name))}
 
 
-def _render(folder: Folder, path: str, others: list[Folder]) -> str:
+def _render(folder: Folder, path: str, others: per_device.Others) -> str:
     found = folder.bill
     assert found is not None
     header, call = found.header, found.call
-    return page("bill.md.j2", path, device=label(header.device.name), stands=stands(header), answer=words.sentences(found), costs=costs(found), loop=loop(found), steps=Count(STEPS),
+    return page("bill.md.j2", path, device=label(header.device.name), stands=per_device.stands(header), answer=words.sentences(found), costs=costs(found), loop=loop(found), steps=Count(STEPS),
                 low=Count(min(_lengths(found), default=0)), high=Count(max(_lengths(found), default=0)), advice=words.advice(found, drawn(found)), refused=[(words.way(row), words.what(row), row.reason) for row in found.rows if row.reason],
                 data=data(found), series=[(f"{words.way(row)}: {words.what(row)}", one_row(row)) for row in found.rows if row.first], call=f"batch {call.batch}, {map_words.heads(call)}, head dim {map_words.dim(call)}",
-                others=[(label(one.bill.header.device.name), device_path(one.slug)) for one in others if one.bill])
+                others=others)
 
 
 def costs(found: Bill) -> Table:

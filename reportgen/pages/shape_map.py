@@ -9,10 +9,10 @@ from ..analysis.map_series import Along, Series, crossovers, host_limits, length
 from ..analysis.maps import Default, MapFacts
 from ..questions import map_words as words
 from ..questions import policy_words
-from ..saying.markup import alt, escaped, label
+from ..saying.markup import alt, label
 from ..saying.tables import Link, Table, columns
-from ..saying.units import Count, day, plural
-from . import charts, map_tables, policy_files
+from ..saying.units import Count, plural
+from . import charts, map_tables, per_device, policy_files
 from .environment import page
 from .site import Site, marked, root
 
@@ -107,10 +107,8 @@ def grids(found: tuple[Series, ...]) -> list[tuple[str, list[Series]]]:
 
 
 def stands(facts: MapFacts) -> str:
-    """Device, versions, day and size of a map, as Markdown: said once."""
-    software = [f"{name} {facts.header.software[key]}" for key, name in (("torch", "torch"), ("cuda", "CUDA"), ("cudnn", "cuDNN"), ("hip", "ROCm")) if facts.header.software.get(key)]
-    recorded = day(facts.header.recorded_on)
-    return " · ".join(escaped(part) for part in (f"{Count(len(facts.spots))} calls", ", ".join(software), f"begun {recorded}" if recorded else "") if part)
+    """Size, versions and day of a map, as Markdown: said once."""
+    return per_device.stands(facts.header, f"{Count(len(facts.spots))} calls", recorded="begun")
 
 
 def devices(maps: list[MapFacts]) -> Table:

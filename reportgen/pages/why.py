@@ -6,13 +6,13 @@ from variants.backends import BACKENDS
 
 from ..questions import map_words
 from ..questions import why_words as words
-from ..saying.markup import escaped, label
+from ..saying.markup import label
 from ..saying.tables import Code, Table, columns
-from ..saying.units import Count, day
+from ..saying.units import Count
 from ..shapes import answers
 from ..shapes.answers import Answer, Changed
 from ..shapes.folder import Folder
-from ..shapes.record import Header
+from . import per_device
 from .cells import Sentence
 from .environment import page
 from .site import Site
@@ -21,44 +21,22 @@ PATH = "why.md"
 
 
 def device_path(slug: str) -> str:
-    return f"runs/{slug}/{PATH}"
+    return per_device.device_path(slug, PATH)
 
 
 def files(site: Site) -> dict[str, str | bytes]:
     """The shared page, of the featured run's device if it was asked there, and one per further device."""
     known = [one for one in site.folders if one.answers is not None]
-    first = shown(site, known)
-    if first is None:
-        return {PATH: page("why_none.md.j2", PATH, device=label(site.featured.device.name))}
-    others = [one for one in known if one is not first]
-    found: dict[str, str | bytes] = {PATH: _render(first, PATH, others)}
-    return found | {device_path(one.slug): _render(one, device_path(one.slug), []) for one in others}
+    return per_device.files(site, known, PATH, _render) or {PATH: page("why_none.md.j2", PATH, device=label(site.featured.device.name))}
 
 
-def shown(site: Site, known: list[Folder]) -> Folder | None:
-    return next((one for one in known if one.slug == site.featured.device.slug), known[0] if known else None)
-
-
-def name(folder: Folder) -> str:
-    """The device, from whichever of its files there is."""
-    header = next(part.header for part in (folder.answers, folder.bill, folder.extras) if part is not None)
-    return header.device.name
-
-
-def stands(header: Header, *more: str) -> str:
-    """Versions, day, and what else there is to say once, as Markdown."""
-    software = [f"{name} {header.software[key]}" for key, name in (("torch", "torch"), ("cuda", "CUDA"), ("cudnn", "cuDNN"), ("hip", "ROCm")) if header.software.get(key)]
-    recorded = day(header.recorded_on)
-    return " · ".join(escaped(part) for part in (*more, ", ".join(software), f"recorded {recorded}" if recorded else "") if part)
-
-
-def _render(folder: Folder, path: str, others: list[Folder]) -> str:
+def _render(folder: Folder, path: str, others: per_device.Others) -> str:
     assert folder.answers is not None
     found = folder.answers.answers
     header = folder.answers.header
-    return page("why.md.j2", path, device=label(header.device.name), stands=stands(header, f"{Count(len(found))} calls"), answer=words.answer_sentences(found) if found else [],
+    return page("why.md.j2", path, device=label(header.device.name), stands=per_device.stands(header, f"{Count(len(found))} calls"), answer=words.answer_sentences(found) if found else [],
                 instead=_some(instead(found)), margin=map_words.share(answers.MARGIN), other=_some(other(found)), refusals=_some(refusals(found)), calls=[(one.asked.name, summary(one), call(one), backends(one), _some(changes(one))) for one in found],
-                on_gpu=header.device.kind != "cpu", rounds=header.rounds, others=[(label(one.answers.header.device.name), device_path(one.slug)) for one in others if one.answers])
+                on_gpu=header.device.kind != "cpu", rounds=header.rounds, others=others)
 
 
 def _some(table: Table) -> Table | None:

@@ -1,0 +1,44 @@
+"""Pages that one device fills at a time: the shared one, and one per further device below its folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ..saying.markup import escaped, label
+from ..saying.units import day
+from ..shapes.folder import Folder
+from ..shapes.record import Header
+from .site import Site
+
+Others = Sequence[tuple[str, str]]
+"""The further devices that have the page: name as Markdown, and path."""
+Render = Callable[[Folder, str, Others], str]
+"""A device's folder, the page's path, and the others if it is the shared page → the page."""
+
+
+def device_path(slug: str, path: str) -> str:
+    """Where a further device's page lies. path: the shared page's"""
+    return f"runs/{slug}/{path}"
+
+
+def files(site: Site, known: Sequence[Folder], path: str, render: Render) -> dict[str, str | bytes]:
+    """The shared page at `path`, of the featured run's device if it is in `known`, else of the first; nothing where nobody is."""
+    first = next((one for one in known if one.slug == site.featured.device.slug), known[0] if known else None)
+    if first is None:
+        return {}
+    rest = [one for one in known if one is not first]
+    others = [(label(name(one)), device_path(one.slug, path)) for one in rest]
+    return {path: render(first, path, others), **{place: render(one, place, []) for one, (_, place) in zip(rest, others)}}
+
+
+def name(folder: Folder) -> str:
+    """The device, from whichever of its files there is."""
+    header = next(part.header for part in (folder.answers, folder.bill, folder.extras) if part is not None)
+    return header.device.name
+
+
+def stands(header: Header, *more: str, recorded: str = "recorded") -> str:
+    """Versions, day, and what else there is to say once, as Markdown."""
+    software = [f"{name} {header.software[key]}" for key, name in (("torch", "torch"), ("cuda", "CUDA"), ("cudnn", "cuDNN"), ("hip", "ROCm")) if header.software.get(key)]
+    on = day(header.recorded_on)
+    return " · ".join(escaped(part) for part in (*more, ", ".join(software), f"{recorded} {on}" if on else "") if part)
