@@ -242,7 +242,7 @@ def _facts(chosen: argparse.Namespace, layout: Layout, stages: Stages) -> int:
     shown = facts.build(run.load(folder))
     outcomes = findings.outcomes(shown)
     if chosen.json:
-        print(json.dumps({**facts_json.to_json(shown, outcomes), "map": _map_json(folder)}, indent=1, ensure_ascii=False))
+        print(json.dumps({**facts_json.to_json(shown, outcomes), "map": _map_json(folder), **_beside_json(folder)}, indent=1, ensure_ascii=False))
     else:
         print(summary(shown, outcomes, {}, ""))
     return 0
@@ -256,3 +256,11 @@ def _map_json(folder: Path) -> dict[str, Any] | None:
 
     file = folder.parent / record.MAP_FILE
     return map_json.to_json(maps.build(record.read(file), folder.parent.name)) if file.is_file() else None
+
+
+def _beside_json(folder: Path) -> dict[str, Any]:
+    """What lies beside that map."""
+    from ..shapes import folder as beside
+    from . import beside_json
+
+    return beside_json.to_json(beside.of(folder.parent))

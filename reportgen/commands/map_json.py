@@ -28,11 +28,11 @@ def _point(spot: Spot) -> dict[str, Any]:
     return {
         "id": spot.call.id, **asdict(spot.call), "flop": spot.call.flop, "standing": spot.standing.name.lower(), "leaders": list(spot.leaders), "margin": spot.margin,
         "torch_picks": spot.point.picked, "default": spot.default.name.lower(), "default_takes_longer": spot.loss, "host_is_the_limit": spot.host_bound,
-        "checked": list(spot.point.checked), "backends": {reading.backend: _reading(reading) for reading in spot.point.readings},
+        "checked": list(spot.point.checked), "backends": {reading.backend: reading_json(reading) for reading in spot.point.readings},
     }
 
 
-def _reading(reading: Reading) -> dict[str, Any]:
+def reading_json(reading: Reading) -> dict[str, Any]:
     return {"state": reading.state, "reason": reading.reason, "gpu_time_us": _us(reading.gpu), "host_time_us": _us(reading.host), "rounds": len(reading.gpu),
             "first_us": None if reading.first is None else round(reading.first * 1e6, 4), "peak_memory_bytes": reading.peak_bytes, "relative_error": reading.error,
             "allowed_error": reading.allowed, "tensor": reading.tensor}

@@ -44,6 +44,15 @@ def read(files: list[Path]) -> list[Folder]:
     return [Folder(slug, **found) for slug, found in sorted(folders.items())]  # type: ignore[arg-type]
 
 
+def of(root: Path) -> Folder:
+    """What lies in one device's folder.
+
+    Raises:
+        RunInvalid: as the files' own readers.
+    """
+    return next(iter(read([file for name in FILES if (file := root / name).is_file()])), Folder(root.name))
+
+
 def problem(file: Path) -> ReportError | None:
     """Why a file cannot be read."""
     try:

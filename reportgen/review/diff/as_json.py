@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...questions.model import Outcome
-from . import maps
+from . import beside, maps
 from .model import RunDiff, Status, TimingChange
 from .trees import TreeDiff
 
@@ -20,6 +20,7 @@ def tree_json(diff: TreeDiff) -> dict[str, Any]:
         "added": {slot: {claim: outcome.verdict for claim, outcome in side.outcomes.items()} for slot, side in diff.added.items()},
         "removed": list(diff.removed), "same": list(diff.same), "unreadable": dict(diff.unreadable),
         "maps": {slug: maps.as_json(one) for slug, one in diff.maps.items()}, "new_maps": dict(diff.new_maps),
+        "beside": {slug: beside.as_json(one) for slug, one in diff.beside.items()},
     }
 
 

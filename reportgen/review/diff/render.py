@@ -10,7 +10,7 @@ from ...numbers.ranks import ALPHA
 from ...questions.model import VERDICTS
 from ...saying.tables import Code, Table, columns, markdown, prose
 from ...saying.units import Percent, Seconds, plural
-from . import maps, words
+from . import beside, maps, words
 from .model import RunDiff, Side, TimingChange
 from .trees import TreeDiff
 
@@ -33,7 +33,7 @@ def tree_markdown(diff: TreeDiff, limit: int = FORGE_LIMIT) -> str:
 
 
 def _tree(diff: TreeDiff, folded: bool, shown: int) -> str:
-    blocks = [f"## Recorded runs: {prose(diff.new)} against {prose(diff.old)}", *(maps.markdown(one) for one in diff.maps.values()), _overview(diff), _without_floor(diff)]
+    blocks = [f"## Recorded runs: {prose(diff.new)} against {prose(diff.old)}", *(maps.markdown(one) for one in diff.maps.values()), *(beside.markdown(one) for one in diff.beside.values()), _overview(diff), _without_floor(diff)]
     loud = [slot for slot, run in diff.changed.items() if not run.unchanged or run.flipped or run.new_baseline]
     order = [*loud, *(slot for slot in diff.changed if slot not in loud)]
     blocks += [run_markdown(diff.changed[slot], f"`{slot}`", folded) for slot in order[:shown]]
@@ -55,7 +55,7 @@ def _overview(diff: TreeDiff) -> str:
     lines += [f"- **Could not be compared**: `{slot}`: {prose(why)}" for slot, why in diff.unreadable.items()]
     if diff.same:
         lines.append(f"- {plural(len(diff.same), 'slot')} with the same evidence, byte for byte: {', '.join(f'`{slot}`' for slot in diff.same)}")
-    if not lines and not diff.maps:
+    if not lines and not diff.maps and not diff.beside:
         return "No run is recorded on either side."
     split = 1 if diff.changed else 0
     return "\n\n".join(part for part in ("\n".join(lines[:split]), "\n".join(lines[split:])) if part)

@@ -17,14 +17,16 @@ from typing import NoReturn
 from ... import run as run_room
 from ...errors import ReportError
 from ...run.noise import NOISE_FILE
+from ...shapes import folder
 from ...shapes.record import MAP_FILE
+from . import beside as beside_room
 from . import maps as maps_room
 from .compare import compare
 from .model import RunDiff, Side
 from .sides import load
 
 EVIDENCE = (run_room.RUN_FILE, NOISE_FILE, ".trace.json.gz")
-BESIDE = (MAP_FILE,)
+BESIDE = (MAP_FILE, *folder.FILES)
 """Evidence of a device that lies beside its runs."""
 
 
@@ -36,6 +38,7 @@ class TreeDiff:
     same: slots whose evidence is the same, byte for byte
     unreadable: slot, or file of a map → why one of its sides could not be read
     maps: device → comparison, where both sides have a map and they differ; new_maps: device → calls, where only the new side has one
+    beside: device → what lies beside the map compared, where both sides have some of it and it differs
     """
 
     old: str
@@ -47,6 +50,7 @@ class TreeDiff:
     unreadable: Mapping[str, str]
     maps: Mapping[str, maps_room.MapDiff] = field(default_factory=dict)
     new_maps: Mapping[str, int] = field(default_factory=dict)
+    beside: Mapping[str, beside_room.BesideDiff] = field(default_factory=dict)
 
 
 def slots(root: Path) -> dict[str, Path]:
@@ -72,7 +76,7 @@ def compare_trees(old_name: str, old: Mapping[str, Path], new_name: str, new: Ma
             unreadable[slot] = error.problem
     removed = tuple(slot for slot in sorted(old) if slot not in new)
     maps, new_maps = _maps(maps_room.files(old), maps_room.files(new), unreadable)
-    return TreeDiff(old_name, new_name, changed, added, removed, tuple(same), unreadable, maps, new_maps)
+    return TreeDiff(old_name, new_name, changed, added, removed, tuple(same), unreadable, maps, new_maps, _beside(old, new, unreadable))
 
 
 def _maps(old: Mapping[str, Path], new: Mapping[str, Path], unreadable: dict[str, str]) -> tuple[dict[str, maps_room.MapDiff], dict[str, int]]:
@@ -87,6 +91,24 @@ def _maps(old: Mapping[str, Path], new: Mapping[str, Path], unreadable: dict[str
         except ReportError as error:
             unreadable[f"{slug}/{MAP_FILE}"] = error.problem
     return differ, fresh
+
+
+def _beside(old: Mapping[str, Path], new: Mapping[str, Path], unreadable: dict[str, str]) -> dict[str, beside_room.BesideDiff]:
+    """What lies beside the maps of devices that both sides have; what cannot be read is put into `unreadable`, and costs its device alone."""
+    found = {}
+    before, after = ({run.parent.name: run.parent for run in side.values()} for side in (old, new))
+    for slug in sorted(before.keys() & after.keys()):
+        if all(_bytes(before[slug] / name) == _bytes(after[slug] / name) for name in folder.FILES):
+            continue
+        try:
+            found[slug] = beside_room.compare(folder.of(before[slug]), folder.of(after[slug]))
+        except ReportError as error:
+            unreadable[f"{slug}/{Path(error.where or '').name.partition(':')[0]}"] = error.problem
+    return found
+
+
+def _bytes(file: Path) -> bytes | None:
+    return file.read_bytes() if file.is_file() else None
 
 
 def evidence(folder: Path) -> dict[str, bytes]:
