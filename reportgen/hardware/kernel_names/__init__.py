@@ -9,9 +9,9 @@ from __future__ import annotations
 from functools import lru_cache
 
 from . import aten, attention, gemm, generated
-from .shapes import UNKNOWN, Implementation, KernelName, Part, TensorCores, Tile, shorten, unknown_part
+from .shapes import UNKNOWN, Direction, Implementation, KernelName, Part, Stage, TensorCores, Tile, shorten, unknown_part
 
-__all__ = ["UNKNOWN", "Implementation", "KernelName", "Part", "TensorCores", "Tile", "decode"]
+__all__ = ["UNKNOWN", "Direction", "Implementation", "KernelName", "Part", "Stage", "TensorCores", "Tile", "decode"]
 
 _DECODERS = (attention.decode, gemm.decode, aten.decode, generated.decode)
 

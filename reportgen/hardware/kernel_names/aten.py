@@ -15,6 +15,7 @@ _LOOPS = {
     "unrolled_elementwise_kernel": "one operation on every element, unrolled, where wide loads do not fit (a cast, for instance)",
     "elementwise_kernel": "one operation on every element, with index arithmetic for each (broadcast or strided operands)",
     "legacy_elementwise_kernel": "one operation on every element, with index arithmetic for each",
+    "elementwise_kernel_manual_unroll": "one operation on every element, with index arithmetic for each, unrolled by hand (ROCm)",
     "elementwise_kernel_with_index": "fills each element from its own index",
 }
 _SOFTMAX = {

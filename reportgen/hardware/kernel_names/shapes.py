@@ -17,13 +17,50 @@ SHORT = 40
 class Implementation(Enum):
     """Which fused attention a kernel's name belongs to."""
 
+    FLASH_1 = "FlashAttention-1"
     FLASH_2 = "FlashAttention-2"
     FLASH_3 = "FlashAttention-3"
+    FLASH_4 = "FlashAttention-4"
+    FLASH_MLA = "FlashMLA"
     EFFICIENT = "memory-efficient attention"
     CUDNN = "cuDNN SDPA"
+    FLEX = "FlexAttention"
+    FLASHINFER = "FlashInfer attention"
     TENSORRT_LLM = "TensorRT-LLM attention"
+    CUTLASS = "CUTLASS attention"
+    UNIFIED = "unified attention (vLLM)"
+    PAGED = "paged attention (vLLM)"
+    DECODE = "split decode attention in Triton (vLLM, SGLang)"
+    EXTEND = "extend attention in Triton (SGLang)"
     AOTRITON = "AOTriton attention"
     COMPOSABLE_KERNEL = "Composable Kernel attention"
+    AITER = "AITER attention"
+    SAGE = "SageAttention"
+    XFORMERS = "xformers attention in Triton"
+    TRITON = "attention in Triton"
+
+
+class Direction(Enum):
+    """Which pass a kernel of fused attention works in."""
+
+    FORWARD = "forward"
+    BACKWARD = "backward"
+
+
+class Stage(Enum):
+    """What a kernel of fused attention does in its pass.
+
+    main: multiplies and normalises; prepare: goes before it (a schedule, quantised operands, the backward's row sums)
+    combine: adds the parts of a forward that was split along the keys; finish: goes after a backward (conversion, sums over heads)
+    beside: before or after the main kernel, its name does not tell which; cache: writes keys and values into a cache
+    """
+
+    MAIN = "main"
+    PREPARE = "prepare"
+    COMBINE = "combine"
+    FINISH = "finish"
+    BESIDE = "beside"
+    CACHE = "cache"
 
 
 class Tile(NamedTuple):
@@ -50,6 +87,8 @@ class KernelName:
     family: e.g. `FlashAttention-2`, `cuBLAS nvjet`, `ATen elementwise`; known: whether the name was recognised
     short: a legible short name for tables and charts (at most 40 characters)
     implementation: of fused attention; `None` for all other kernels
+    direction: the pass of fused attention; `None` where the name does not tell, and for all other kernels
+    stage: what the kernel does in that pass, or that it writes a cache; `None` for all other kernels
     tile: of fused attention, as its name tells it; `None` where it does not
     instruction: the matrix instruction that the name itself carries (`wgmma`), or `None`
     """
@@ -64,6 +103,8 @@ class KernelName:
     tile: Tile | None = None
     instruction: str | None = None
     known: bool = True
+    direction: Direction | None = None
+    stage: Stage | None = None
 
 
 def shorten(text: str) -> str:
