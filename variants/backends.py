@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from reportgen.hardware.attention_ops import DISPATCHED, SDPA_OP
+from reportgen.hardware.attention_ops import Backend as Ran
+
+__all__ = ["BACKENDS", "BY_OP", "SDPA_OP", "Backend", "title"]
+
 
 @dataclass(frozen=True)
 class Backend:
@@ -22,14 +27,14 @@ class Backend:
 
 
 BACKENDS = {
-    "math": Backend("math", "MATH", ("aten::_scaled_dot_product_attention_math",)),
-    "efficient": Backend("efficient", "EFFICIENT_ATTENTION", ("aten::_scaled_dot_product_efficient_attention",)),
-    "flash": Backend("flash", "FLASH_ATTENTION", ("aten::_scaled_dot_product_flash_attention", "aten::_scaled_dot_product_flash_attention_for_cpu")),
-    "cudnn": Backend("cuDNN", "CUDNN_ATTENTION", ("aten::_scaled_dot_product_cudnn_attention",)),
+    "math": Backend("math", "MATH", (DISPATCHED[Ran.MATH],)),
+    "efficient": Backend("efficient", "EFFICIENT_ATTENTION", (DISPATCHED[Ran.EFFICIENT],)),
+    "flash": Backend("flash", "FLASH_ATTENTION", (DISPATCHED[Ran.FLASH], DISPATCHED[Ran.CPU_FLASH])),
+    "cudnn": Backend("cuDNN", "CUDNN_ATTENTION", (DISPATCHED[Ran.CUDNN],)),
 }
 """Our name of a backend → the backend. A variant that is pinned to one has it as `BACKEND`, and is called `sdpa_<name>`."""
 
-BY_OP = {op: name for name, backend in BACKENDS.items() for op in backend.ops} | {"aten::_scaled_dot_product_fused_attention_overrideable": "overrideable"}
+BY_OP = {op: name for name, backend in BACKENDS.items() for op in backend.ops} | {DISPATCHED[Ran.OVERRIDEABLE]: "overrideable"}
 """Op → name of the backend that dispatches it; the last is what a device of another vendor puts in, and no variant pins it."""
 
 
@@ -37,6 +42,3 @@ def title(name: str) -> str:
     """As sentences call the backend of that name; the name itself where it is none of ours."""
     return BACKENDS[name].title if name in BACKENDS else name
 
-
-SDPA_OP = "aten::scaled_dot_product_attention"
-"""The one call, whatever runs below it."""

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from ..attention_ops import Direction
 from . import aten, attention, gemm, generated
-from .shapes import UNKNOWN, Direction, Implementation, KernelName, Part, Stage, TensorCores, Tile, shorten, unknown_part
+from .shapes import UNKNOWN, Implementation, KernelName, Part, Stage, TensorCores, Tile, shorten, unknown_part
 
 __all__ = ["UNKNOWN", "Direction", "Implementation", "KernelName", "Part", "Stage", "TensorCores", "Tile", "decode"]
 

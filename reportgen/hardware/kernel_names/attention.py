@@ -8,9 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from ..attention_ops import Direction
 from . import attention_table
 from .attention_table import Known
-from .shapes import INFERRED, Direction, Implementation, KernelName, Part, Stage, TensorCores, Tile, architecture, shorten, unknown_part
+from .shapes import INFERRED, Implementation, KernelName, Part, Stage, TensorCores, Tile, architecture, shorten, unknown_part
 
 FLASH = "PyTorch source, aten/src/ATen/native/transformers/cuda/flash_attn"
 FLASH_ATTN = "flash-attention source, csrc/flash_attn/src"

@@ -11,7 +11,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from .shapes import Direction, Implementation, Stage
+from ..attention_ops import Direction
+from .shapes import Implementation, Stage
 
 _F, _B = Direction.FORWARD, Direction.BACKWARD
 _I = Implementation

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Literal, NamedTuple
 
+from ..attention_ops import Direction
+
 TensorCores = Literal["yes", "no", "unknown"]
 
 UNKNOWN = "unknown"
@@ -38,13 +40,6 @@ class Implementation(Enum):
     SAGE = "SageAttention"
     XFORMERS = "xformers attention in Triton"
     TRITON = "attention in Triton"
-
-
-class Direction(Enum):
-    """Which pass a kernel of fused attention works in."""
-
-    FORWARD = "forward"
-    BACKWARD = "backward"
 
 
 class Stage(Enum):
