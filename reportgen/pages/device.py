@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from ..analysis import RunFacts
@@ -15,9 +16,9 @@ from ..run.workload import Workload
 from ..saying.tables import Code, Link, Table, columns
 from ..saying.units import Bytes, BytesPerSecond, Count, FlopPerSecond, Percent, Seconds, significant
 from . import board, glance, marks, pictures, summaries, trained
-from .cells import Sentence, signed
+from .cells import Linked, Sentence, signed
 from .environment import page
-from .site import Site, device_said, stands
+from .site import Site, device_said, root, stands
 
 
 def path(facts: RunFacts) -> str:
@@ -28,13 +29,20 @@ def render(site: Site, facts: RunFacts) -> str:
     """The page of one run: who is fastest and what does not hold, then what lets one trust it, then everything that was measured."""
     at, picture, featured = path(facts), pictures.overview(facts), site.featured
     otherwise, alike = board.otherwise(site, facts, at)
+    same = facts is not featured and facts.device.slug == featured.device.slug
+
+    def own(table: Callable[[RunFacts], Table]) -> Table:
+        """All rows, or those that the featured run of the same device has otherwise."""
+        here = table(facts)
+        return replace(here, rows=tuple(row for row in here.rows if str(row) not in set(map(str, table(featured).rows)))) if same else here
+
     return page("device.md.j2", at, facts=facts, device=device_said(facts), stands=stands(facts), travelling=caveats.travelling(facts), caveats=caveats.all_said(facts),
                 first=[text for text in (lead.alarm(facts), right_words.unsafe(facts)) if text], winner=lead.winner(facts), unsafe_list=right_words.unsafe_list(facts), counts=board.counts(site, facts), glance=glance.table(facts), overview=site.chart(facts, picture, at) if picture else "",
-                featured=facts is featured, featured_device=device_said(featured), featured_folder=path(featured), differing=board.differing(site, facts, at), undecided=board.undecided(site, facts),
-                otherwise=otherwise, alike=alike, counting=evaluate(COUNTING, facts), environment=environment(facts), settings=settings(facts), numbers=marks.one(facts, summaries.numbers(facts)),
+                featured=facts is featured, featured_device=device_said(featured), featured_folder=path(featured), tally=board.tally(site, facts),
+                otherwise=otherwise, alike=alike, counting=evaluate(COUNTING, facts), same=same, environment=own(environment), settings=own(settings), numbers=marks.one(facts, summaries.numbers(facts)),
                 training=marks.one(facts, trainings) if (trainings := trained.training(facts)) else None, integrity=integrity(facts),
-                ceilings=ceilings(facts), ceilings_missing=ceilings_missing(facts), company=company(facts), clocks=clocks(facts), phases=phases(facts), noise=noise.table(facts, facts.extras.get("noise")), downloads=downloads(facts),
-                protocol=protocol(facts), repetitions=repetitions(facts))
+                ceilings=ceilings(facts), ceilings_missing=ceilings_missing(facts), company=company(facts), clocks=clocks(facts), phases=phases(facts), noise=noise.table(facts, facts.extras.get("noise")), downloads=downloads(facts, root(at)),
+                protocol=own(protocol), repetitions=repetitions(facts))
 
 
 def environment(facts: RunFacts) -> Table:
@@ -184,12 +192,15 @@ def phases(facts: RunFacts) -> Table | None:
 WHOLE = "whole"
 
 
-def downloads(facts: RunFacts) -> Table:
-    """The evidence itself."""
-    folder = f"runs/{facts.slot}"
-    rows: list[tuple[object, object]] = [(Link("run.json", f"{folder}/run.json"), "everything that was measured, as it was recorded")]
-    rows += [(Link(v.trace_file, f"{folder}/{v.trace_file}"), f"trace of {v.title}") for v in facts.variants.values() if v.trace_file]
-    return Table(columns("File", "What it is"), tuple(rows))
+def downloads(facts: RunFacts, to_root: str) -> str:
+    """The evidence itself, as links."""
+    files = [("run.json", "run.json"), *((v.title, v.trace_file) for v in facts.variants.values() if v.trace_file)]
+    run, *traces = [str(Linked(title, f"runs/{facts.slot}/{file}", to_root)) for title, file in files]
+    return f"{run}, everything that was measured" + (f"; traces: {', '.join(traces)}." if traces else ".")
+
+
+LISTED = 20
+"""A longer list is counted; the recorded run has it."""
 
 
 def _plain(value: Any) -> str:
@@ -202,5 +213,7 @@ def _plain(value: Any) -> str:
     if isinstance(value, tuple):
         if len(value) > 1 and len({str(v) for v in value}) == 1:
             return f"{_plain(value[0])} in each of {len(value)}"
+        if len(value) > LISTED:
+            return f"{len(value)} entries, in `run.json`"
         return ", ".join(_plain(v) for v in value)
     return str(value)

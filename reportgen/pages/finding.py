@@ -20,6 +20,8 @@ from .environment import page
 from .site import Site, alike, device_name, device_said, root, stands
 
 NOT: Verdict = "not measurable"
+ALIKE = "as above"
+"""What stands in place of an answer that comes out as the one above it; its numbers are a click away."""
 
 
 @dataclass(frozen=True)
@@ -76,9 +78,10 @@ def evidence(site: Site, facts: RunFacts, finding: Finding, at: str, above: tupl
     shown = site.evidence[facts.slot][finding.slug]
     items = said(site, facts, finding)
     shared = [caveat for caveat, times in Counter(c for item in items for c in item.outcome.caveats).items() if times > 1]
-    details = [(item, [c for c in item.outcome.caveats if c not in shared and c not in above]) for item in items]
+    own = [(item, [c for c in item.outcome.caveats if c not in shared and c not in above]) for item in items]
+    details = [(item, caveats) for item, caveats in own if item.outcome.because or caveats]
     return {"tables": [folded(table) for table in marks.timed(facts, shown.tables)], "charts": [site.chart(facts, _named(chart, finding), at) for chart in shown.charts], "folds": shown.folds,
-            "shared": [c for c in shared if c not in above], "details": details}
+            "shared": [c for c in shared if c not in above], "details": details, "claims": len(items)}
 
 
 def folded(table: Table) -> tuple[str, Table]:
@@ -120,7 +123,7 @@ def others(site: Site, finding: Finding) -> Table | None:
     """One row per other device: a badge per claim, then that device's answer."""
     heads = (*columns("Device", "Workload"), *(Column(claim.id, target=f"claims.md#{claim.id}") for claim in finding.claims), *columns("Answer there"))
     rows = [(Link(device_name(facts), f"runs/{facts.slot}/findings.md#{finding.slug}"), facts.workload.name,
-             *(Badge(item.outcome.verdict) for item in said(site, facts, finding)), Sentence(answer(site, facts, finding).headline)) for facts in site.others]
+             *(Badge(item.outcome.verdict) for item in said(site, facts, finding)), ALIKE if _alike(site, facts, finding) else Sentence(answer(site, facts, finding).headline)) for facts in site.others]
     return Table(heads, tuple(rows)) if rows else None
 
 
@@ -131,7 +134,7 @@ def of_run(site: Site, facts: RunFacts) -> str:
     same = [finding for finding in site.findings if _alike(site, facts, finding)]
     sections = [(finding, verdicts(said(site, facts, finding), root(at), finding, None), advice(site, facts, finding), finding.steps(facts) if finding.steps else None, evidence(site, facts, finding, at, throughout))
                 for finding in site.findings if finding not in same]
-    lines = [(finding, [claim.id for claim in finding.claims], answer(site, facts, finding).headline) for finding in same]
+    lines = [(finding, [claim.id for claim in finding.claims]) for finding in same]
     return page("run_findings.md.j2", at, device=device_said(facts), featured=device_said(site.featured), sections=sections, alike=lines, run_caveats=caveats.travelling(facts), stands=stands(facts),
                 throughout=throughout, unsafe_at="#is-it-right")
 

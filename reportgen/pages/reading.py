@@ -14,7 +14,7 @@ from ..saying.tables import Link, Table, columns
 from . import marks
 from .cells import Lines, Sentence
 from .environment import page
-from .finding import folded
+from .finding import ALIKE, folded
 from .site import Site, alike, device_name, device_said, stands
 
 SECTION = "Memory and arithmetic"
@@ -42,7 +42,7 @@ def parts(site: Site, facts: RunFacts, reading: Finding, at: str) -> dict[str, A
     answers = [(question, evaluate(question, facts)) for question in reading.questions]
     found = shown(reading, facts)
     return {"answers": [f'<a id="{question.id}"></a>{sentence(said.headline)}' for question, said in answers], "tables": [folded(table) for table in marks.timed(facts, found.tables)],
-            "charts": [site.chart(facts, chart, at) for chart in found.charts], "details": answers}
+            "charts": [site.chart(facts, chart, at) for chart in found.charts], "details": [(question, said) for question, said in answers if said.because or said.caveats], "questions": len(answers)}
 
 
 def others(site: Site, reading: Finding) -> Table | None:
@@ -51,7 +51,7 @@ def others(site: Site, reading: Finding) -> Table | None:
     for facts in site.others:
         said = [_counted(evaluate(COUNTING, facts)), *(evaluate(question, facts).headline for question in reading.questions)]
         lines = Lines(tuple(dict.fromkeys(str(Sentence(text)) for text in said if text)))
-        rows.append((Link(device_name(facts), f"{run_path(facts)}#{reading.slug}"), facts.workload.name, lines))
+        rows.append((Link(device_name(facts), f"{run_path(facts)}#{reading.slug}"), facts.workload.name, ALIKE if _alike(site, facts, reading) else lines))
     return Table(columns("Device", "Workload", "What it shows, question by question"), tuple(rows)) if rows else None
 
 
@@ -63,7 +63,11 @@ def _counted(said: Outcome) -> str:
 def of_run(site: Site, facts: RunFacts) -> str:
     """`runs/<slot>/hardware.md`, of a run that the shared pages do not show: every reading's evidence; of the featured device itself only where an answer comes out otherwise."""
     at = run_path(facts)
-    same = [reading for reading in READINGS if alike(site, facts, ((evaluate(question, facts).case, evaluate(question, site.featured).case) for question in reading.questions))]
+    same = [reading for reading in READINGS if _alike(site, facts, reading)]
     return page("run_hardware.md.j2", at, device=device_said(facts), featured=device_said(site.featured), section=SECTION, counting=evaluate(COUNTING, facts), run_caveats=caveats.travelling(facts), stands=stands(facts),
                 sections=[(reading, path(reading), parts(site, facts, reading, at)) for reading in READINGS if reading not in same],
-                alike=[(reading, path(reading), [evaluate(question, facts).headline for question in reading.questions]) for reading in same])
+                alike=[(reading, path(reading)) for reading in same])
+
+
+def _alike(site: Site, facts: RunFacts, reading: Finding) -> bool:
+    return alike(site, facts, ((evaluate(question, facts).case, evaluate(question, site.featured).case) for question in reading.questions))

@@ -11,9 +11,9 @@ from ..questions.residency import explained, field
 from ..saying.tables import Code, Link, Table, columns
 from ..saying.units import Percent, Seconds
 from . import glance, pictures
-from .cells import dims, us
+from .cells import Sentence, dims, us
 from .environment import page
-from .names import LONG, parts
+from .names import anchor
 from .site import Site, alike, device_name, device_said, stands
 
 
@@ -26,10 +26,10 @@ def render(site: Site, name: str) -> str:
     facts, at = site.featured, path(name)
     variant = facts.variants[name]
     picture = pictures.lanes(variant)
-    return page("variant.md.j2", at, variant=variant, stands=stands(facts), at_a_glance=glance.sentence_of(facts, variant), code=computation(variant.source), long=LONG, changed=changed(name), device=device_said(facts), folder=f"runs/{facts.slot}/index.md",
+    return page("variant.md.j2", at, variant=variant, stands=stands(facts), at_a_glance=glance.sentence_of(facts, variant), code=computation(variant.source), changed=changed(name), device=device_said(facts), folder=f"runs/{facts.slot}/index.md",
                 trace=f"runs/{facts.slot}/{variant.trace_file}" if variant.trace_file else None,
                 prediction=prediction(variant), lanes=site.chart(facts, picture, at) if picture else "", activities=activities(variant),
-                names=[(a.short, a.decoded, parts(a.decoded)) for a in distinct(variant)], whys=whys(variant),
+                names=names(variant), whys=whys(variant),
                 numbers=numbers(variant), processes=processes(variant), others=others(site, name))
 
 
@@ -71,13 +71,11 @@ def activities(variant: VariantFacts) -> Table:
                          "#Shared memory (B), or bytes moved", "Tensor Cores", "#Occupancy, worked out", "#Profiler's field"), tuple(rows))
 
 
-def distinct(variant: VariantFacts) -> list[ActivityFacts]:
-    """The first activity with each kernel name, decoded ones only."""
-    seen: dict[str, ActivityFacts] = {}
-    for activity in variant.activities:
-        if activity.decoded and activity.kind == "kernel":
-            seen.setdefault(activity.name, activity)
-    return list(seen.values())
+def names(variant: VariantFacts) -> Table:
+    """Each kernel once: its family, with the link to its name part by part, and whether it runs on Tensor Cores."""
+    seen = {a.name: a.decoded for a in reversed(variant.activities) if a.decoded and a.kind == "kernel"}
+    rows = tuple((Code(one.short), Link(one.family, f"kernel-names.md#{anchor(one.family)}"), one.tensor_cores, Sentence(one.tensor_cores_why)) for one in reversed(seen.values()))
+    return Table(columns("Kernel", "Its name, part by part", "Tensor Cores", "How we know"), rows)
 
 
 def whys(variant: VariantFacts) -> list[tuple[int, str]]:

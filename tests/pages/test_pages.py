@@ -292,6 +292,29 @@ def test_a_second_setting_of_the_featured_device_shows_only_what_comes_out_other
     assert f"runs/{run.slot}/findings.md" not in files and f"runs/{run.slot}/variants.md" not in files and f"runs/{run.slot}/hardware.md" not in files
 
 
+def test_a_second_setting_of_the_featured_device_lists_only_its_own_environment() -> None:
+    """The second run with another driver: its page has that one row, and says where the rest is; the featured run's page has all."""
+    run = facts("h200")
+    again = replace(run, label="again", slot=f"{run.slot}+again", software={**run.software, "driver": "999.9"})
+    files = pages.render_facts([run, again], run.slot)
+    first, second = (files[f"runs/{slot}/index.md"] for slot in (run.slot, again.slot))
+    environment = second.partition("<summary>Environment</summary>")[2].partition("</details>")[0]
+    assert [row.split("|")[1].strip() for row in environment.splitlines() if row.startswith("| ")] == ["What", "---", "Driver"]
+    assert "What is not listed is as in [NVIDIA H200]" in second and "<summary>Protocol</summary>" not in second
+    assert "What is not listed" not in first and "| Compute capability | 9.0 |" in first and "<summary>Protocol</summary>" in first
+
+
+def test_a_long_list_is_counted_and_a_kernels_family_leads_to_its_names() -> None:
+    run = facts("h200")
+    run = replace(run, protocol=replace(run.protocol, first_call_order=tuple(f"one{n}" for n in range(21))))
+    files = rendered(run)
+    assert "| first call order | 21 entries, in `run.json` |" in files["runs/nvidia-h200/article/index.md"] and "one20" not in files["runs/nvidia-h200/article/index.md"]
+    assert "| `softmax_warp_forward` | [ATen softmax](../kernel-names.md#names-of-aten-softmax) | no |" in files["variants/naive.md"]
+    assert '<a id="names-of-aten-softmax"></a>' in files["kernel-names.md"]
+    number = re.search(r"^\| `softmax_warp_forward` \| [^|]* \| \[(\d+)\]\(#sources\) \|", files["kernel-names.md"], re.M)
+    assert number and f"\n{number[1]}. PyTorch source, aten/src/ATen/native/cuda/SoftMax.cu\n" in files["kernel-names.md"]
+
+
 def test_what_comes_out_otherwise_stands_run_beside_run() -> None:
     """Flash made the fastest: two claims of the race turn, and both runs' verdicts stand in the row."""
     run = facts("h200")
@@ -411,11 +434,11 @@ def test_small_changes_have_no_sign_and_torchs_lines_read_as_one_text() -> None:
 
 
 def test_the_exercise_does_not_give_the_prediction_away() -> None:
-    """Above the fold stands what computes; the file's PREDICTION comes with the trace."""
+    """Above the fold stands what computes; what was predicted comes with the trace, and the file's text nowhere else."""
     source = 'PREDICTION = (("matmul", "all"),)\n\n\ndef forward(q):\n    return q\n'
     page = rendered(variant(facts("h200"), "naive", source=source))["variants/naive.md"]
     above, _, below = page.partition("<details")
-    assert "def forward" in above and "PREDICTION" not in above and "PREDICTION" in below
+    assert "def forward" in above and "softmax" not in above and "| softmax: scores to weights |" in below and "PREDICTION" not in page
     assert variant_page.computation('T = 1\nPREDICTION = ()\n\n\ndef forward(q):\n    return q\n') == "def forward(q):\n    return q"
     assert variant_page.computation("forward = other\n") == "forward = other"
 
