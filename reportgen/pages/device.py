@@ -38,7 +38,7 @@ def render(site: Site, facts: RunFacts) -> str:
 
     return page("device.md.j2", at, facts=facts, device=device_said(facts), stands=stands(facts), travelling=caveats.travelling(facts), caveats=caveats.all_said(facts),
                 first=[text for text in (lead.alarm(facts), right_words.unsafe(facts)) if text], winner=lead.winner(facts), unsafe_list=right_words.unsafe_list(facts), counts=board.counts(site, facts), glance=glance.table(facts), overview=site.chart(facts, picture, at) if picture else "",
-                featured=facts is featured, featured_device=device_said(featured), featured_folder=path(featured), tally=board.tally(site, facts),
+                featured=facts is featured, featured_device=device_said(featured), featured_folder=path(featured), tally=board.tally(site, facts), undecided=board.undecided(site, facts),
                 otherwise=otherwise, alike=alike, counting=evaluate(COUNTING, facts), same=same, environment=own(environment), settings=own(settings), numbers=marks.one(facts, summaries.numbers(facts)),
                 training=marks.one(facts, trainings) if (trainings := trained.training(facts)) else None, integrity=integrity(facts),
                 ceilings=ceilings(facts), ceilings_missing=ceilings_missing(facts), company=company(facts), clocks=clocks(facts), phases=phases(facts), noise=noise.table(facts, facts.extras.get("noise")), downloads=downloads(facts, root(at)),
