@@ -69,9 +69,14 @@ class MaskedAttention(CausalAttention):
 class ChannelsFirstAttention(CausalAttention):
     """Projections that write [batch, channels, length], as a convolution does: the last dimension of q, k and v is apart in memory."""
 
-    def heads(self, x: Tensor, count: int) -> Tensor:
-        apart = x.transpose(1, 2).contiguous()
-        return apart.view(x.shape[0], count, self.sizes.dim, x.shape[1]).transpose(2, 3)
+    def forward(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        turned = x.transpose(1, 2)
+        q, k, v = (self.apart(torch.matmul(project.weight, turned), self.sizes.heads) for project in (self.q, self.k, self.v))
+        return self.out(self.attend(q, k, v, mask).transpose(1, 2).reshape(x.shape[0], x.shape[1], -1))
+
+    def apart(self, x: Tensor, count: int) -> Tensor:
+        """[batch, count · dim, length] → [batch, count, length, dim], a view."""
+        return x.view(x.shape[0], count, self.sizes.dim, x.shape[2]).transpose(2, 3)
 
     def attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
         return F.scaled_dot_product_attention(q, k, v, is_causal=True)  # planted
