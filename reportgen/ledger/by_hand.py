@@ -13,9 +13,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ..hardware.attention_ops import Kind, find
+from ..hardware import attention_ops
+from ..hardware.attention_ops import Kind
 from ..trace.whole import Lane, Raw, Thread, WholeTrace
-from .model import Arguments, Tensor
+from .model import Arguments, Place, Tensor
 
 REACH = 160
 """Most steps that are looked at on each side of a softmax: a model that builds its bias between needs some forty."""
@@ -38,16 +39,16 @@ class Chain:
     """One attention that is written by hand.
 
     kind: `FLEX` where it is what flex_attention does without a compiler, else `BY_HAND`
-    thread: place in `WholeTrace.threads`; parts: its ops, events of that thread in order, none inside another
+    parts: its ops in order, all of one thread and none inside another
     scores, softmax, values: the three of them that prove it
+    arguments: one object for all chains that were given the same; `None` where shapes were not recorded
     """
 
     kind: Kind
-    thread: int
-    parts: tuple[int, ...]
-    scores: int
-    softmax: int
-    values: int
+    parts: tuple[Place, ...]
+    scores: Place
+    softmax: Place
+    values: Place
     arguments: Arguments | None
 
 
@@ -69,12 +70,13 @@ class _Weights(NamedTuple):
     keys: int | None
 
 
-def chains(trace: WholeTrace) -> list[Chain]:
+def find(trace: WholeTrace) -> list[Chain]:
     """Every chain of the trace, by thread and begin. What an attention's own op does inside (the math backend) is that op's, not a chain."""
     kinds = _Names(trace.names)
     if not kinds.softmax:
         return []
-    return [chain for index, lane in enumerate(trace.threads) for chain in _Search(trace, index, lane, kinds).chains()]
+    known: dict[object, Arguments] = {}
+    return [chain for index, lane in enumerate(trace.threads) for chain in _Search(trace, index, lane, kinds, known).chains()]
 
 
 class _Names:
@@ -86,15 +88,15 @@ class _Names:
         self.product = frozenset(place for place, name in enumerate(names) if "m" in name and _PRODUCT.fullmatch(name))
         self.inner = frozenset(place for place, name in enumerate(names) if "mm" in name and _INNER.fullmatch(name))
         self.picks = frozenset(place for place, name in enumerate(names) if _PICKS.fullmatch(name))
-        self.attention = frozenset(place for place, name in enumerate(names) if find(name))
+        self.attention = frozenset(place for place, name in enumerate(names) if attention_ops.find(name))
         self.flex = frozenset(place for place, name in enumerate(names) if "flex_attention.py" in name and _FLEX.match(name))
 
 
 class _Search:
     """The chains of one thread."""
 
-    def __init__(self, trace: WholeTrace, index: int, lane: Thread, kinds: _Names) -> None:
-        self.index, self.lane, self.kinds, self.names = index, lane, kinds, trace.names
+    def __init__(self, trace: WholeTrace, index: int, lane: Thread, kinds: _Names, known: dict[object, Arguments]) -> None:
+        self.index, self.lane, self.kinds, self.names, self.known = index, lane, kinds, trace.names, known
         self.taken: set[int] = set()
 
     def chains(self) -> Iterator[Chain]:
@@ -103,7 +105,7 @@ class _Search:
             if lane.name[event] in softmax and lane.lane[event] == Lane.OP:
                 found = self._chain(event)
                 if found:
-                    self.taken.update(found.parts)
+                    self.taken.update(part.event for part in found.parts)
                     yield found
 
     def _chain(self, event: int) -> Chain | None:
@@ -125,9 +127,13 @@ class _Search:
         if values is None:
             return None
         between = [one for one in (*reversed(before), *after) if self._touches(one, weights, scores)]
-        parts = tuple(sorted({scores.event, *between, event, values.event}))
-        arguments = self._arguments(scores, values, weights, [one for one in before if one in parts])
-        return Chain(Kind.FLEX if flex else Kind.BY_HAND, self.index, parts, scores.event, event, values.event, arguments)
+        events = sorted({scores.event, *between, event, values.event})
+        arguments = self._arguments(scores, values, weights, [one for one in before if one in events])
+        return Chain(Kind.FLEX if flex else Kind.BY_HAND, tuple(self._place(one) for one in events), self._place(scores.event), self._place(event),
+                     self._place(values.event), arguments)
+
+    def _place(self, event: int) -> Place:
+        return Place(self.index, event)
 
     def _scores(self, event: int, level: int, weights: _Weights) -> tuple[_Product | None, list[int]]:
         """The product that made what the softmax works on, and the steps from it to the softmax, last first."""
@@ -256,7 +262,7 @@ class _Search:
         third, fourth = self._operands(values)
         value = fourth if values.k == keys and values.batch * values.m * values.k in (weights.numbers or {0}) else _turned(third)
         mask, quoted = self._mask(before, scores)
-        return Arguments(query, key, value, mask, bool(self.lane.args), quoted=quoted)
+        return self.known.setdefault((query, key, value, mask), Arguments(query, key, value, mask, True, quoted=quoted))
 
     def _operands(self, product: _Product) -> tuple[Tensor | None, Tensor | None]:
         """As `matmul` was given them, with batch and heads apart; else as `bmm` was."""

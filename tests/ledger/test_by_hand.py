@@ -7,7 +7,7 @@ import json
 import pytest
 
 from reportgen.hardware.attention_ops import Kind
-from reportgen.ledger.by_hand import chains
+from reportgen.ledger import by_hand
 from reportgen.trace.whole import read_pieces
 
 
@@ -41,7 +41,7 @@ class Trace:
         return read_pieces([json.dumps({"traceEvents": self.events})], "made up")
 
     def chains(self):
-        return chains(self.read())
+        return by_hand.find(self.read())
 
 
 Q, KT, S, V = (2, 4, 8, 16), (2, 4, 16, 10), (2, 4, 8, 10), (2, 4, 10, 16)
@@ -49,8 +49,8 @@ Q, KT, S, V = (2, 4, 8, 16), (2, 4, 16, 10), (2, 4, 8, 10), (2, 4, 10, 16)
 
 def names(trace):
     read = trace.read()
-    (found,) = chains(read)
-    return [read.names[read.threads[found.thread].name[part]] for part in found.parts]
+    (found,) = by_hand.find(read)
+    return [read.names[read.threads[part.thread].name[part.event]] for part in found.parts]
 
 
 def naive(trace):
@@ -213,4 +213,4 @@ def test_a_trace_of_the_cpu_alone(way, shapes, tmp_path):
     profiler.export_chrome_trace(str(tmp_path / "trace.json"))
     from reportgen.trace.whole import read_whole
 
-    assert len(chains(read_whole(tmp_path / "trace.json"))) == 2 * expected
+    assert len(by_hand.find(read_whole(tmp_path / "trace.json"))) == 2 * expected
