@@ -126,7 +126,7 @@ class _Search:
         values, after = self._values(event, level, weights, scores)
         if values is None:
             return None
-        between = [one for one in (*reversed(before), *after) if self._touches(one, weights, scores)]
+        between = [one for one in (*reversed(before), *after) if self._touches(one, weights, scores, flex)]
         events = sorted({scores.event, *between, event, values.event})
         arguments = self._arguments(scores, values, weights, [one for one in before if one in events])
         return Chain(Kind.FLEX if flex else Kind.BY_HAND, tuple(self._place(one) for one in events), self._place(scores.event), self._place(event),
@@ -242,11 +242,11 @@ class _Search:
         (m, k), (_, n) = raw.dims[:2]
         return _Product(event, inner, 1, m, k, n)
 
-    def _touches(self, step: int, weights: _Weights, scores: _Product) -> bool:
-        """Does the step work on the scores? Where shapes were not recorded, whatever stands between does."""
+    def _touches(self, step: int, weights: _Weights, scores: _Product, flex: bool) -> bool:
+        """Does the step work on the scores? Where shapes were not recorded, and in flex_attention's own code, whatever stands between does."""
         if step in self.taken or self.lane.name[step] in self.kinds.product:
             return False
-        if not weights.numbers or scores.batch is None:
+        if flex or not weights.numbers or scores.batch is None:
             return True
         made = scores.batch * scores.m * scores.n
         raw = self._raw(step)
