@@ -1,0 +1,261 @@
+"""All sentences of a ledger: what the terminal, the JSON and the page say. Plain text; names stand in `backticks`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..hardware.kernel_names import decode
+from ..saying.units import Count, Percent, Seconds, listed, plural, significant, verb
+from .model import Advice, Arguments, Backend, CallSite, Cause, Cure, Drag, DragKind, FalseZero, GpuTime, Kind, Ledger, Located, Modelled, Reason, Shape, Stretch, Tensor, Where, ZeroCause
+
+SMALL = 0.01
+"""A share of the GPU time below which nothing is worth a word of its own."""
+_TYPES = {"c10::BFloat16": "bf16", "c10::Half": "fp16", "float": "fp32", "double": "fp64", "bool": "bool"}
+_KINDS = {Kind.FLASH_ATTN: "flash-attn", Kind.XFORMERS: "xformers", Kind.TRANSFORMER_ENGINE: "TransformerEngine", Kind.VLLM: "vLLM", Kind.SGLANG: "SGLang", Kind.AITER: "AITER",
+          Kind.FLASHINFER: "FlashInfer", Kind.TENSORRT_LLM: "TensorRT-LLM", Kind.SAGE: "SageAttention", Kind.VARLEN: "`varlen_attn`", Kind.FLEX: "flex_attention, not compiled",
+          Kind.BY_HAND: "written by hand"}
+_RECORD = "profile with `record_shapes=True, with_stack=True`"
+
+
+def share(of: float) -> str:
+    """A share from 0 to 1 as percent, three figures: `86.9 %`; what is less than a hundredth of a percent is said so."""
+    return f"{significant(100 * of)} %" if of == 0 or of >= 0.0001 else "under 0.01 %"
+
+
+def time(of: GpuTime) -> str:
+    return str(Seconds(of.seconds))
+
+
+def _clock(ledger: Ledger) -> str:
+    return "CPU time" if ledger.host else "GPU time"
+
+
+def whole(ledger: Ledger) -> float:
+    """Seconds that shares are of."""
+    return ledger.totals.span if ledger.host else ledger.totals.gpu.seconds
+
+
+def headline(ledger: Ledger) -> str:
+    """The answer in a sentence."""
+    if not ledger.sites:
+        return "No attention was found in this trace."
+    total, of = whole(ledger), ledger.attention
+    places = plural(len(ledger.sites), "place")
+    if not total:
+        return f"Attention is computed at {places}; the trace holds no time for it."
+    against = f"the {Seconds(total)} that the trace spans" if ledger.host else f"{Seconds(total)} of {_clock(ledger)}"
+    return f"Attention takes {Seconds(of.seconds)} of {against} ({share(of.seconds / total)}), at {places}."
+
+
+def verdict(ledger: Ledger) -> str:
+    """What to do first, or that nothing is to be gained."""
+    first = next((site for site in ledger.sites if site.wrong), None) or next((site for site in ledger.sites if site.advice and site.share >= SMALL), None)
+    if first is None:
+        if not ledger.sites:
+            return ""
+        unknown = [site for site in ledger.sites if any(reason.cause in (Cause.NOT_SAID, Cause.NOT_RECORDED) for reason in site.reasons)]
+        if unknown:
+            return f"Nothing to change is proved by what was recorded. At {plural(len(unknown), 'place')} the trace does not say why no faster way was taken."
+        return "Nothing to gain was found: each call takes a fused way, and nothing costs more than 1 % beside it."
+    if first.wrong:
+        return f"{_sentence(where(first.where))}: calls like these give wrong results, see {listed([f'`{name}`' for name in first.wrong])}."
+    return f"Most of it can be gained at {where(first.where)} ({kind(first)}, {share(first.share)}): {advice(first.advice[0])}"
+
+
+def kind(site: CallSite) -> str:
+    """How attention is computed at a place."""
+    if site.kind is Kind.SDPA:
+        return f"SDPA, {site.backend.value}" if site.backend else "SDPA, backend not recorded"
+    if site.kind is Kind.BACKEND:
+        return f"SDPA's {site.backend.value} op, called by itself" if site.backend else f"`{site.op}`"
+    if site.kind in (Kind.KERNEL, Kind.UNKNOWN):
+        family = next((kernel.family for kernel in site.kernels if kernel.family), None) or "attention"
+        return f"{family}, by its kernel's name" if site.kind is Kind.KERNEL else f"{family} under `{site.op}`"
+    return _KINDS.get(site.kind) or site.kind.value
+
+
+def where(of: Where) -> str:
+    """The place in the model, as short as it stays clear."""
+    if of.located is Located.SOURCE and of.line:
+        line = of.line.replace("\\", "/").rsplit("/", 1)[-1]
+        return f"`{line}`" + (f" in `{of.module}`" if of.module and of.module not in line else "")
+    if of.located is Located.MODULE and of.module:
+        return f"`{of.module}`"
+    if of.path:
+        return f"`{' > '.join(of.path[-3:])}`"
+    return f"`{decode(of.kernel).short}`" if of.kernel else "a place that was not recorded"
+
+
+def tensor(of: Tensor) -> str:
+    return f"[{', '.join(map(str, of.dims))}] {_TYPES.get(of.type, of.type)}".strip()
+
+
+def arguments(of: Arguments | None) -> str:
+    """What a call was given: `q [1, 16, 576, 64], k and v [1, 16, 576, 64] bf16, no mask`."""
+    if of is None or of.query is None:
+        return "shapes not recorded"
+    parts = [f"q {tensor(of.query)}"]
+    if of.key is not None and of.value is not None and of.key == of.value:
+        parts.append(f"k and v {tensor(of.key)}" if of.key != of.query else "k and v alike")
+    else:
+        parts += [f"{name} {tensor(one)}" for name, one in (("k", of.key), ("v", of.value)) if one is not None]
+    if of.mask is not None:
+        parts.append(f"mask {tensor(of.mask)}")
+    elif of.mask_known and not of.causal:
+        parts.append("no mask")
+    parts += [text for text, told in ((f"dropout {of.dropout}", of.dropout), ("causal", of.causal), ("`enable_gqa`", of.gqa)) if told]
+    return ", ".join(parts)
+
+
+def shape(of: Shape) -> str:
+    return f"{arguments(of.arguments)}: {plural(of.calls, 'call')}, {time(of.time)}"
+
+
+_DRAGS = {DragKind.COPY: "copies around it", DragKind.MASK: "a mask built for it", DragKind.PADDING: "padding", DragKind.REPEATED_KV: "K and V repeated in memory",
+          DragKind.FIRST_CALL: "the first call of each new shape", DragKind.CAST: "casts inside it"}
+
+
+def drag(of: Drag) -> str:
+    """What calls drag along, with its cost and the ops that do it."""
+    cost = f"{Seconds(of.host)} of the host" if of.host else time(of.gpu)
+    inside = ", part of the time above" if of.kind is DragKind.CAST else ""
+    path = f", `{' > '.join(of.path)}`" if of.path else ""
+    return f"{_DRAGS[of.kind]}: {cost} in {plural(of.calls, 'call')}{inside}{path}"
+
+
+_CAUSES = {
+    Cause.MASK: "a mask", Cause.TYPE: "the element type", Cause.STRIDE: "a last stride that is not 1", Cause.HEAD_DIM: "the head dimension", Cause.DROPOUT: "dropout",
+    Cause.GQA_TYPE: "`enable_gqa` with this element type", Cause.WEIGHTS: "the weights are asked for",
+}
+_OTHERS = {
+    Cause.WEIGHTS: "The weights are asked for, and no fused way gives them",
+    Cause.BY_HAND: "It is written by hand: scores, softmax and product are kernels of their own, and the scores pass through memory between them",
+    Cause.NOT_COMPILED: "`flex_attention` runs without a compiler, as separate operations on whole score matrices",
+    Cause.NEW_SHAPES: "Shapes that were not met before come again and again, and a plan is made for each",
+    Cause.MASK_PER_LAYER: "The same mask is built again for each layer",
+    Cause.REPEATED_KV: "K and V are written out once for every query head that shares them",
+    Cause.LAUNCH_BOUND: "The GPU waits for the host to launch",
+    Cause.NOT_SAID: "The trace does not say why no faster way was taken",
+    Cause.NOT_RECORDED: f"What would say why was not recorded; {_RECORD}",
+}
+
+
+def reason(of: Reason) -> str:
+    """A cause with the recorded argument that proves it, quoted."""
+    if of.cause in _OTHERS and not of.ruled_out:
+        said = _OTHERS[of.cause]
+    else:
+        said = f"{_sentence(_CAUSES.get(of.cause, of.cause.value))} rules out {backends(of.ruled_out)}" if of.ruled_out else _sentence(_CAUSES.get(of.cause, of.cause.value))
+    quoted = f": `{of.argument}` is `{of.value}`" if of.argument and of.value else f": `{of.value}`" if of.value else ""
+    calls = f" ({plural(of.calls, 'call')})" if of.calls else ""
+    return f"{said}{quoted}{calls}."
+
+
+def backends(of: Sequence[Backend]) -> str:
+    return listed([one.value for one in of]) if of else "no backend"
+
+
+_CURES = {
+    Cure.CAUSAL_FLAG: "pass `is_causal=True` instead of a mask that hides the future", Cure.CALL_SDPA: "call `F.scaled_dot_product_attention`",
+    Cure.SIXTEEN_BITS: "call it in bfloat16 or float16", Cure.CONTIGUOUS_HEADS: "lay q, k and v out so that the head dimension has stride 1",
+    Cure.PAD_HEAD: "give it a head dimension that the faster backend takes", Cure.NO_DROPOUT: "call it with `dropout_p=0`",
+    Cure.NO_WEIGHTS: "pass `need_weights=False`", Cure.ENABLE_GQA: "pass `enable_gqa=True` instead of repeating K and V", Cure.MASK_ONCE: "build the mask once and hand it to every layer",
+    Cure.COMPILE_FLEX: "call `torch.compile(flex_attention)`", Cure.PIN_BACKEND: "pin another backend with `sdpa_kernel`",
+    Cure.FIXED_SHAPES: "pad to a few lengths, so that few shapes are new", Cure.GRAPH: "launch it as one: `torch.compile(mode=\"reduce-overhead\")` or a CUDA graph",
+    Cure.RECORD_MORE: _RECORD,
+}
+
+
+def advice(of: Advice) -> str:
+    """What to do, and what a recorded run lets one expect of it."""
+    return f"{_CURES.get(of.cure, of.cure.value)}{f'; {saving(of.saving)}' if of.saving else ''}."
+
+
+def saving(of: Modelled) -> str:
+    return f"modelled, not measured: saves about {Seconds(of.seconds)} ({share(of.share)} of the GPU time), scaled from this project's run on {of.device}"
+
+
+def page_of(finding: str) -> str:
+    """The page that explains a cure, in this project."""
+    return f"docs/findings/{finding}.md"
+
+
+def rest(ledger: Ledger) -> str:
+    """The GPU time that is no attention, in one line."""
+    if ledger.host or not ledger.totals.gpu.seconds:
+        return ""
+    of, total = ledger.rest, ledger.totals.gpu.seconds
+    said = f"The rest of the GPU time is {time(of.time)} ({share(of.time.seconds / total)})"
+    if not of.unnamed.activities:
+        return f"{said}; the names of all its kernels are known."
+    largest = f", the largest `{decode(of.largest_unnamed).short}`" if of.largest_unnamed else ""
+    return f"{said}; {share(of.unnamed.seconds / total)} are kernels whose names are not known here{largest}."
+
+
+def stretch(of: Stretch) -> str:
+    """A time in which the GPU waits for the host."""
+    return (f"From {Seconds(of.start)} on, for {Seconds(of.seconds)}, device {of.device}, stream {of.stream} has nothing to do for {Percent(round(100 * of.idle / of.seconds, 1))} of the time "
+            f"while the host still launches ({plural(of.activities, 'activity', 'activities')}, {Count(of.attention)} of attention).") if of.seconds else ""
+
+
+def stretches(ledger: Ledger) -> str:
+    """All of them in one sentence; empty where there are none."""
+    found = ledger.stretches
+    if not found:
+        return ""
+    idle = sum(one.idle for one in found)
+    return f"The GPU waits for the host in {plural(len(found), 'stretch', 'stretches')}, {Seconds(idle)} in all: there, launches cost more than the kernels do."
+
+
+def false_zero(of: FalseZero) -> str:
+    """Why the profiler writes an occupancy of 0 that is none."""
+    name = f"`{decode(of.kernel).short}`"
+    said = {ZeroCause.SHARED_MEMORY: "it uses more shared memory than the 48 KiB that the profiler reckons with", ZeroCause.SMALL_GRID: "its grid is too small for one percent of the GPU",
+            ZeroCause.UNEXPLAINED: "which is not explained here"}[of.cause]
+    truth = f"; its resources allow {significant(of.occupancy)} %" if of.occupancy is not None and of.cause is ZeroCause.SHARED_MEMORY else ""
+    return f"{name} is written with an occupancy of 0 {_times(of.activities)} ({Seconds(of.seconds)}): {said}{truth}."
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{Count(count)} times"
+
+
+def caveats(ledger: Ledger) -> tuple[str, ...]:
+    """What a reader must know before trusting a number; the gravest first."""
+    of = ledger.integrity
+    lost = sum(of.unrecorded.values())
+    unlinked = sum(of.unlinked.values())
+    said = [
+        f"The file is not whole: {of.cut}. What it still holds is read." if of.cut else "",
+        f"At {plural(of.damaged, 'place')} no event could be read." if of.damaged else "",
+        f"{plural(of.odd, 'record')} without a usable time {verb(of.odd, 'was', 'were')} set aside." if of.odd else "",
+        f"{plural(of.duplicates, 'record')} {verb(of.duplicates, 'stands', 'stand')} twice in the file and {verb(of.duplicates, 'is', 'are')} counted once." if of.duplicates else "",
+        f"{plural(unlinked, 'GPU activity', 'GPU activities')} ({Seconds(of.unlinked_seconds)}) {verb(unlinked, 'has', 'have')} no launch in the trace: "
+        f"they were queued before it began, and only their names tell what they are." if unlinked else "",
+        f"{plural(of.graph_launches, 'graph launch', 'graph launches')} queued {plural(of.graph_activities, 'activity', 'activities')}: no op stands around those, and only their names tell what they are."
+        if of.graph_launches else "",
+        f"{plural(lost, 'launch', 'launches')} left no GPU record ({listed([f'{Count(count)} `{name}`' for name, count in of.unrecorded.items()])}): either nothing was to be done, or the profiler lost it."
+        if lost else "",
+        f"{plural(of.ambiguous, 'launch', 'launches')} {verb(of.ambiguous, 'shares', 'share')} a number with another." if of.ambiguous else "",
+        f"{plural(of.early, 'activity', 'activities')} {verb(of.early, 'begins', 'begin')} before {verb(of.early, 'its', 'their')} launch: the clocks of host and GPU disagree." if of.early else "",
+        f"{plural(of.overlapping, 'activity', 'activities')} {verb(of.overlapping, 'begins', 'begin')} before the one before on the same stream ends; sums count both." if of.overlapping else "",
+        f"{plural(of.unpaired, 'backward pass', 'backward passes')} {verb(of.unpaired, 'has', 'have')} no forward in the trace." if of.unpaired else "",
+        f"{Count(len(ledger.devices))} devices: times are sums over all of them." if len(ledger.devices) > 1 else "",
+    ]
+    return tuple(one for one in said if one)
+
+
+def more(ledger: Ledger) -> tuple[str, ...]:
+    """What was not recorded, what that costs, and how to record it."""
+    of = ledger.recorded
+    return tuple(text for missing, text in (
+        (not of.gpu, "No GPU activity was recorded, so times are those of the CPU's ops: profile with `activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]`."),
+        (not of.ops, "No ops were recorded, so only kernels' names tell of attention: profile with `ProfilerActivity.CPU` as well."),
+        (of.ops and not of.shapes, "Shapes were not recorded, so no argument can prove a cause: profile with `record_shapes=True`."),
+        (of.ops and of.shapes and not of.strides, "Strides were not recorded: a layout that rules a backend out cannot be told."),
+        (of.ops and not of.stacks, "Python's stack was not recorded, so places are told by module or op: profile with `with_stack=True`."),
+    ) if missing)
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
