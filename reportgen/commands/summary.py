@@ -10,8 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from ..analysis import RunFacts, VariantFacts
 from ..analysis.ranking import Standing, rank
 from ..numbers.statistics import Estimate
-from ..pages.glance import to_first, to_first_head
+from ..pages.glance import to_first_head
 from ..pages.readme import VERBS
+from ..pages.rows import to_first
 from ..questions import caveats, lead, right_words, sources
 from ..questions.model import VERDICTS, Outcome
 from ..questions.needs import refusal

@@ -52,12 +52,13 @@ def render_facts(all_facts: Sequence[RunFacts], featured: str, findings: Sequenc
         found.update(room.files(all_pages))
     for path in front.READING:
         found[path] = front.reading(all_pages, path)
-    for facts in all_pages.runs:
+    for row in all_pages.rows:
+        facts = all_pages.runs[row.slot]
         found[device.path(facts)] = device.render(all_pages, facts)
-        if facts is all_pages.featured:  # its evidence is on the shared pages
+        if row.slot == all_pages.shown:  # its evidence is on the shared pages
             continue
         found[f"runs/{facts.slot}/findings.md"] = finding.of_run(all_pages, facts)
-        found[reading.run_path(facts)] = reading.of_run(all_pages, facts)
+        found[reading.run_path(row.slot)] = reading.of_run(all_pages, facts)
         found[f"runs/{facts.slot}/variants.md"] = variant.of_run(all_pages, facts)
     for path in guides.TITLES:
         found[path] = guides.render(all_pages, path)

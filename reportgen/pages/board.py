@@ -9,16 +9,16 @@ from ..saying.markup import sentence
 from ..saying.tables import Link, Table, columns
 from ..saying.units import listed, plural
 from .cells import Badge, Linked, Sentence
-from .site import Site, device_name, root
+from .site import Site, root
 
 
 def _target(site: Site, facts: RunFacts, slug: str, claim: str) -> str:
-    return f"findings/{slug}.md#{claim}" if facts is site.featured else f"runs/{facts.slot}/findings.md#{claim}"
+    return f"findings/{slug}.md#{claim}" if facts.slot == site.shown else f"runs/{facts.slot}/findings.md#{claim}"
 
 
 def otherwise(site: Site, facts: RunFacts, page: str) -> tuple[Table | None, str]:
     """The claims that come out as another case than on the featured run, side by side, and a sentence about the rest."""
-    there, here = site.outcomes[site.featured.slot], site.outcomes[facts.slot]
+    there, here = site.first.claims, site.outcomes[facts.slot]
     apart = [(finding, claim) for finding in site.findings for claim in finding.claims if here[claim.id].case != there[claim.id].case]
     rows = tuple((Linked(claim.statement, _target(site, facts, finding.slug, claim.id), root(page)), Badge(there[claim.id].verdict), Badge(here[claim.id].verdict), Sentence(here[claim.id].reason))
                  for finding, claim in apart)
@@ -65,7 +65,7 @@ def tally(site: Site, facts: RunFacts, source: Source | None = None) -> str:
 def devices(site: Site) -> Table:
     """Every recorded run as a row, with its software and how its verdicts fall."""
     rows = []
-    for facts in site.runs:
-        verdicts = [outcome.verdict for outcome in site.outcomes[facts.slot].values()]
-        rows.append((Link(device_name(facts), f"runs/{facts.slot}/index.md"), facts.workload.name, facts.software.get("torch"), *(verdicts.count(v) for v in VERDICTS)))
+    for row in site.rows:
+        verdicts = [claim.verdict for claim in row.claims.values()]
+        rows.append((Link(row.name, row.page), row.workload.name, row.torch, *(verdicts.count(v) for v in VERDICTS)))
     return Table(columns("Device", "Workload", "torch", *(f"#{verdict[0].upper()}{verdict[1:]}" for verdict in VERDICTS)), tuple(rows))

@@ -9,7 +9,7 @@ from ..saying.markup import opening
 from . import board
 from .cells import Badge
 from .environment import page
-from .site import Site, device_name, device_said
+from .site import Site, device_said
 
 PATH = "claims.md"
 
@@ -27,11 +27,11 @@ class Row:
 def render(site: Site) -> str:
     """The matrix of claims and runs, claims in the order of the findings."""
     sections = [(finding, [_row(site, claim) for claim in finding.claims]) for finding in site.findings]
-    heads = [opening(f"{device_name(facts)}, {facts.workload.name}") for facts in site.runs]
+    heads = [opening(f"{row.name}, {row.workload.name}") for row in site.rows]
     return page("claims.md.j2", PATH, sections=sections, heads=heads, tally=board.tally(site, site.featured), device=device_said(site.featured))
 
 
 def _row(site: Site, claim: Question) -> Row:
-    cells = tuple(str(Badge(site.outcomes[facts.slot][claim.id].verdict)) for facts in site.runs)
+    cells = tuple(str(Badge(row.claims[claim.id].verdict)) for row in site.rows)
     return Row(claim, opening(claim.statement), "ours" if claim.source is Source.TEAM else "the article", cells)
 

@@ -18,7 +18,7 @@ from ..saying.units import Bytes, BytesPerSecond, Count, FlopPerSecond, Percent,
 from . import board, glance, marks, pictures, summaries, trained
 from .cells import Linked, Sentence, signed
 from .environment import page
-from .site import Site, device_said, root, stands
+from .site import Site, device_said, root, same_device, stands
 
 
 def path(facts: RunFacts) -> str:
@@ -27,18 +27,18 @@ def path(facts: RunFacts) -> str:
 
 def render(site: Site, facts: RunFacts) -> str:
     """The page of one run: who is fastest and what does not hold, then what lets one trust it, then everything that was measured."""
-    at, picture, featured = path(facts), pictures.overview(facts), site.featured
+    at, picture, first = path(facts), pictures.overview(facts), site.first
     otherwise, alike = board.otherwise(site, facts, at)
-    same = facts is not featured and facts.device.slug == featured.device.slug
+    same = facts.slot != site.shown and same_device(site, facts.device.slug)
 
     def own(table: Callable[[RunFacts], Table]) -> Table:
         """All rows, or those that the featured run of the same device has otherwise."""
         here = table(facts)
-        return replace(here, rows=tuple(row for row in here.rows if str(row) not in set(map(str, table(featured).rows)))) if same else here
+        return replace(here, rows=tuple(row for row in here.rows if str(row) not in set(map(str, table(site.featured).rows)))) if same else here
 
     return page("device.md.j2", at, facts=facts, device=device_said(facts), stands=stands(facts), travelling=caveats.travelling(facts), caveats=caveats.all_said(facts),
                 first=[text for text in (lead.alarm(facts), right_words.unsafe(facts)) if text], winner=lead.winner(facts), unsafe_list=right_words.unsafe_list(facts), counts=board.counts(site, facts), glance=glance.table(facts), overview=site.chart(facts, picture, at) if picture else "",
-                featured=facts is featured, featured_device=device_said(featured), featured_folder=path(featured), tally=board.tally(site, facts), undecided=board.undecided(site, facts),
+                featured=facts.slot == site.shown, featured_device=first.said, featured_folder=first.page, tally=board.tally(site, facts), undecided=board.undecided(site, facts),
                 otherwise=otherwise, alike=alike, counting=evaluate(COUNTING, facts), same=same, environment=own(environment), settings=own(settings), numbers=marks.one(facts, summaries.numbers(facts)),
                 training=marks.one(facts, trainings) if (trainings := trained.training(facts)) else None, integrity=integrity(facts),
                 ceilings=ceilings(facts), ceilings_missing=ceilings_missing(facts), company=company(facts), clocks=clocks(facts), phases=phases(facts), noise=noise.table(facts, facts.extras.get("noise")), downloads=downloads(facts, root(at)),

@@ -9,15 +9,14 @@ from typing import Any
 
 from ..analysis import RunFacts
 from ..questions import caveats
-from ..questions.evaluate import evaluate
 from ..questions.model import Advised, Chart, Finding, Outcome, Question, Verdict
 from ..saying.markup import sentence
 from ..saying.tables import Column, Link, Table, columns
 from ..saying.units import listed
-from . import marks
+from . import marks, rows
 from .cells import Badge, Sentence
 from .environment import page
-from .site import Site, alike, device_name, device_said, root, stands
+from .site import Site, device_said, root, same_device, stands
 
 NOT: Verdict = "not measurable"
 ALIKE = "as above"
@@ -57,9 +56,7 @@ def said(site: Site, facts: RunFacts, finding: Finding) -> list[Said]:
 
 def answer(site: Site, facts: RunFacts, finding: Finding) -> Outcome:
     """What the page says first: the finding's own answer, or its first claim's outcome."""
-    if finding.answer is not None:
-        return evaluate(finding.answer, facts)
-    return said(site, facts, finding)[0].outcome
+    return rows.answer(facts, site.outcomes[facts.slot], finding)
 
 
 def _is_answer(item: Said, finding: Finding, first: Outcome | None) -> bool:
@@ -122,27 +119,30 @@ def worth(piece: Advised) -> float:
 def others(site: Site, finding: Finding) -> Table | None:
     """One row per other device: a badge per claim, then that device's answer."""
     heads = (*columns("Device", "Workload"), *(Column(claim.id, target=f"claims.md#{claim.id}") for claim in finding.claims), *columns("Answer there"))
-    rows = [(Link(device_name(facts), f"runs/{facts.slot}/findings.md#{finding.slug}"), facts.workload.name,
-             *(Badge(item.outcome.verdict) for item in said(site, facts, finding)), ALIKE if _alike(site, facts, finding) else Sentence(answer(site, facts, finding).headline)) for facts in site.others]
-    return Table(heads, tuple(rows)) if rows else None
+    cells = tuple((Link(row.name, f"runs/{row.slot}/findings.md#{finding.slug}"), row.workload.name, *(Badge(row.claims[claim.id].verdict) for claim in finding.claims),
+                   ALIKE if _alike(site, row.slot, row.slug, finding) else Sentence(row.answers[finding.slug])) for row in site.others)
+    return Table(heads, cells) if cells else None
 
 
 def of_run(site: Site, facts: RunFacts) -> str:
     """`runs/<slot>/findings.md`, of a run that the shared pages do not show: its evidence; of the featured device itself only where a claim comes out otherwise."""
     at = f"runs/{facts.slot}/findings.md"
     throughout = _throughout(site, facts)
-    same = [finding for finding in site.findings if _alike(site, facts, finding)]
+    same = [finding for finding in site.findings if _alike(site, facts.slot, facts.device.slug, finding)]
     sections = [(finding, verdicts(said(site, facts, finding), root(at), finding, None), advice(site, facts, finding), finding.steps(facts) if finding.steps else None, evidence(site, facts, finding, at, throughout))
                 for finding in site.findings if finding not in same]
     lines = [(finding, [claim.id for claim in finding.claims]) for finding in same]
-    return page("run_findings.md.j2", at, device=device_said(facts), featured=device_said(site.featured), sections=sections, alike=lines, run_caveats=caveats.travelling(facts), stands=stands(facts),
+    return page("run_findings.md.j2", at, device=device_said(facts), featured=site.first.said, sections=sections, alike=lines, run_caveats=caveats.travelling(facts), stands=stands(facts),
                 throughout=throughout, unsafe_at="#is-it-right")
 
 
-def _alike(site: Site, facts: RunFacts, finding: Finding) -> bool:
-    here, there = site.outcomes[facts.slot], site.outcomes[site.featured.slot]
-    tables = [(finding.steps(facts), finding.steps(site.featured))] if finding.steps else []
-    return alike(site, facts, [*((here[claim.id].case, there[claim.id].case) for claim in finding.claims), *tables])
+def _alike(site: Site, slot: str, slug: str, finding: Finding) -> bool:
+    """Whether a run of the featured run's device shows of this finding what the featured run shows."""
+    if not same_device(site, slug):
+        return False
+    here, there = site.outcomes[slot], site.first.claims
+    same = all(here[claim.id].case == there[claim.id].case for claim in finding.claims)
+    return same and (finding.steps is None or finding.steps(site.runs[slot]) == finding.steps(site.featured))
 
 
 def _throughout(site: Site, facts: RunFacts) -> tuple[str, ...]:

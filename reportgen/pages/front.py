@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ..analysis import RunFacts, State, VariantFacts
 from ..analysis.kernels import main_kernel
 from ..findings.safe_softmax import about_the_mask
@@ -10,11 +12,13 @@ from ..questions import caveats, right_words
 from ..questions import lead as first
 from ..questions.model import Source
 from ..review.diff import example
+from ..review.diff.model import Side
 from ..saying.markup import sentence
 from ..saying.tables import Table, columns
 from . import board, glance, lead, marks, pictures, summaries, trained
 from .cells import error, signed, us
 from .environment import page
+from .rows import Row
 from .site import Site, device_said, software, stands
 
 NO_MORE = "≈ 0"
@@ -39,18 +43,28 @@ def beyond(site: Site) -> str:
     """`beyond.md`: questions that the article does not ask and the evidence answers."""
     facts = site.featured
     return page("beyond.md.j2", BEYOND, device=device_said(facts), software=sentence(software(facts)), wall=marks.one(facts, wall(facts)), calls=marks.one(facts, calls(facts)), cold=marks.one(facts, cold(facts)),
-                accuracy=accuracy(facts), training=marks.one(facts, trainings) if (trainings := trained.training(facts)) else None, no_training=summaries.not_taken(facts, "training"), compiled=facts.variants.get("naive_compiled"), others=site.others, device_name=device_said)
+                accuracy=accuracy(facts), training=marks.one(facts, trainings) if (trainings := trained.training(facts)) else None, no_training=summaries.not_taken(facts, "training"), compiled=facts.variants.get("naive_compiled"), others=site.others)
 
 
 def reading(site: Site, path: str) -> str:
     """A page that teaches; it shows the featured run, or the first one that has a GPU lane."""
-    shown = next((f for f in (site.featured, *site.runs) if f.has_gpu_lane), site.featured)
+    shown = site.runs[next((row.slot for row in (site.first, *site.rows) if row.has_gpu_lane), site.shown)]
     variant = shown.variants.get("naive")
     picture = pictures.lanes(variant) if variant and variant.activities and path.startswith("reading") else None
     return page(READING[path], path, facts=shown, featured=site.featured, device=device_said(shown), naive=variant if variant and variant.ok else None,
                 flash=main_kernel(shown.variants.get("sdpa_flash")), lanes=site.chart(shown, picture, path) if picture else "",
                 processes=site.featured.protocol.processes, folder=f"runs/{shown.slot}/index.md",
-                power=power.tables(), example=example.find(site.runs, site.outcomes) if path.startswith("reviewing") else None)
+                power=power.tables(), example=example.find(pairs(site)) if path.startswith("reviewing") else None)
+
+
+def pairs(site: Site) -> Iterator[tuple[Side, Side]]:
+    """A plain and a labelled run of one device and workload, each pair that there is."""
+    def side(row: Row) -> Side:
+        facts = site.runs[row.slot]
+        return Side(facts, site.outcomes[row.slot], facts.extras.get("noise"))
+
+    return ((side(plain), side(other)) for plain in site.rows if plain.label is None for other in site.rows
+            if other.label and (plain.slug, plain.workload) == (other.slug, other.workload))
 
 
 def _shown(facts: RunFacts) -> list[VariantFacts]:

@@ -10,9 +10,10 @@ from ..analysis.ranking import Ranking, Standing, drawn, rank
 from ..numbers.quantities import heading
 from ..questions import right_words
 from ..saying.tables import Link, Table, columns
-from ..saying.units import Ratio, Seconds, listed, plural
+from ..saying.units import Seconds, listed, plural
 from . import scripts
 from .cells import Bar, error, us
+from .rows import to_first
 from .summaries import variant_link, without_empty
 
 Notes = Callable[[RunFacts, Iterable[str]], tuple[str, ...]]
@@ -56,14 +57,6 @@ def to_first_head(ranking: Ranking) -> str:
 
 def _has_fastest(ranking: Ranking) -> bool:
     return ranking.standing in (Standing.ONE, Standing.TIE, Standing.ALONE)
-
-
-def to_first(ranking: Ranking, variant: VariantFacts) -> Ratio | None:
-    """The variant's ratio to the first of the ranking: the median of the per-process ratios; `None` where it is not ranked, or where the processes disagree too much for a middle."""
-    if variant.id not in ranking.order or ranking.standing is Standing.UNSTEADY:
-        return None
-    ratio = ranking.ratio(variant.id, ranking.order[0])
-    return None if ratio is None else Ratio(ratio)
 
 
 def _row(facts: RunFacts, variant: VariantFacts, quantity: str, ranking: Ranking, longest: float) -> tuple[object, ...]:

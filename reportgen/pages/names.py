@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ..hardware.kernel_names import KernelName
+from ..hardware.kernel_names import KernelName, decode
 from ..saying.markup import code
 from ..saying.tables import Code, Link, Table, columns
 from .cells import Marked, Sentence
@@ -17,12 +17,11 @@ PATH = "kernel-names.md"
 def render(site: Site) -> str:
     """One section per family, one table per name."""
     seen: dict[str, tuple[KernelName, dict[str, Link]]] = {}
-    for facts in site.runs:
-        for variant in facts.variants.values():
-            for activity in variant.activities:
-                if activity.decoded and activity.kind == "kernel":
-                    _, where = seen.setdefault(activity.name, (activity.decoded, {}))
-                    where.setdefault(variant.id, Link(variant.title, f"variants/{variant.id}.md"))
+    for row in site.rows:
+        for variant, ran in row.variants.items():
+            for name in ran.names:
+                _, where = seen[name] if name in seen else seen.setdefault(name, (decode(name), {}))
+                where.setdefault(variant, Link(ran.title, f"variants/{variant}.md"))
     families: dict[str, list[tuple[KernelName, list[Link], Table]]] = {}
     overview = []
     sources: dict[str, int] = {}

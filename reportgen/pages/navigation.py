@@ -7,7 +7,7 @@ import json
 from ..readings import READINGS
 from ..saying import markup
 from . import beside, bill, guides, per_device, reading, shape_map, why
-from .site import Site, device_name
+from .site import Site
 
 RUN_PAGES = (("The run", "index"), ("Findings", "findings"), (reading.SECTION, reading.FOLDER), ("Traces", "variants"))
 """Title and file of a run's pages, which name the run behind it: tabs, bookmarks and search hits show the title alone; the evidence of the featured run is on the shared ones."""
@@ -24,10 +24,10 @@ def render(site: Site) -> str:
     lines += [f"  - {reading.SECTION}:", *(_entry(2, one.title, reading.path(one)) for one in READINGS)]
     lines += ["  - Variants:", *(_entry(2, _short(v.title), f"variants/{v.id}.md") for v in site.featured.variants.values())]
     lines += [_entry(1, "Beyond the article", "beyond.md"), _entry(1, "All claims", "claims.md"), "  - Devices:", _entry(2, "Side by side", "compare.md")]
-    for facts in site.runs:
-        run = _short(f"{device_name(facts)}, {facts.workload.name}")
+    for row in site.rows:
+        run = _short(f"{row.name}, {row.workload.name}")
         lines.append(f"      - {json.dumps(run, ensure_ascii=False)}:")
-        lines += [_entry(4, f"{title}: {run}", f"runs/{facts.slot}/{name}.md") for title, name in (RUN_PAGES[:1] if facts is site.featured else RUN_PAGES)]
+        lines += [_entry(4, f"{title}: {run}", f"runs/{row.slot}/{name}.md") for title, name in (RUN_PAGES[:1] if row.slot == site.shown else RUN_PAGES)]
     lines += [_entry(2, _short(f"The map of {one.header.device.name}"), shape_map.device_path(one)) for one in site.maps if one is not shape_map.shown(site)]
     lines += [_entry(2, _short(f"{title}: {name}"), path) for path, title, name in _further(site)]
     lines += ["  - How to read it:", _entry(2, "Reading a trace", "reading-a-trace.md"), _entry(2, "Method", "method.md"),

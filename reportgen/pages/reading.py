@@ -7,7 +7,7 @@ from typing import Any
 from ..analysis import RunFacts
 from ..questions import caveats
 from ..questions.evaluate import evaluate, shown
-from ..questions.model import Finding, Outcome
+from ..questions.model import Finding
 from ..readings import COUNTING, READINGS
 from ..saying.markup import sentence
 from ..saying.tables import Link, Table, columns
@@ -15,7 +15,7 @@ from . import marks
 from .cells import Lines, Sentence
 from .environment import page
 from .finding import ALIKE, folded
-from .site import Site, alike, device_name, device_said, stands
+from .site import Site, device_said, same_device, stands
 
 SECTION = "Memory and arithmetic"
 FOLDER = "hardware"
@@ -25,8 +25,8 @@ def path(reading: Finding) -> str:
     return f"{FOLDER}/{reading.slug}.md"
 
 
-def run_path(facts: RunFacts) -> str:
-    return f"runs/{facts.slot}/{FOLDER}.md"
+def run_path(slot: str) -> str:
+    return f"runs/{slot}/{FOLDER}.md"
 
 
 def render(site: Site, reading: Finding) -> str:
@@ -48,26 +48,20 @@ def parts(site: Site, facts: RunFacts, reading: Finding, at: str) -> dict[str, A
 def others(site: Site, reading: Finding) -> Table | None:
     """One row per other device: whether it counted, then each answer."""
     rows = []
-    for facts in site.others:
-        said = [_counted(evaluate(COUNTING, facts)), *(evaluate(question, facts).headline for question in reading.questions)]
-        lines = Lines(tuple(dict.fromkeys(str(Sentence(text)) for text in said if text)))
-        rows.append((Link(device_name(facts), f"{run_path(facts)}#{reading.slug}"), facts.workload.name, ALIKE if _alike(site, facts, reading) else lines))
+    for row in site.others:
+        lines = Lines(tuple(dict.fromkeys(str(Sentence(text)) for text in row.readings[reading.slug])))
+        rows.append((Link(row.name, f"{run_path(row.slot)}#{reading.slug}"), row.workload.name, ALIKE if _alike(site, row.slot, row.slug, reading) else lines))
     return Table(columns("Device", "Workload", "What it shows, question by question"), tuple(rows)) if rows else None
-
-
-def _counted(said: Outcome) -> str:
-    """Only what is missing is worth a line in a row."""
-    return "" if said.case == "counted" else said.headline
 
 
 def of_run(site: Site, facts: RunFacts) -> str:
     """`runs/<slot>/hardware.md`, of a run that the shared pages do not show: every reading's evidence; of the featured device itself only where an answer comes out otherwise."""
-    at = run_path(facts)
-    same = [reading for reading in READINGS if _alike(site, facts, reading)]
-    return page("run_hardware.md.j2", at, device=device_said(facts), featured=device_said(site.featured), section=SECTION, counting=evaluate(COUNTING, facts), run_caveats=caveats.travelling(facts), stands=stands(facts),
+    at = run_path(facts.slot)
+    same = [reading for reading in READINGS if _alike(site, facts.slot, facts.device.slug, reading)]
+    return page("run_hardware.md.j2", at, device=device_said(facts), featured=site.first.said, section=SECTION, counting=evaluate(COUNTING, facts), run_caveats=caveats.travelling(facts), stands=stands(facts),
                 sections=[(reading, path(reading), parts(site, facts, reading, at)) for reading in READINGS if reading not in same],
                 alike=[(reading, path(reading)) for reading in same])
 
 
-def _alike(site: Site, facts: RunFacts, reading: Finding) -> bool:
-    return alike(site, facts, ((evaluate(question, facts).case, evaluate(question, site.featured).case) for question in reading.questions))
+def _alike(site: Site, slot: str, slug: str, reading: Finding) -> bool:
+    return same_device(site, slug) and all(evaluate(question, site.runs[slot]).case == evaluate(question, site.featured).case for question in reading.questions)

@@ -14,7 +14,7 @@ from ..saying.tables import Link, Table, columns
 from ..saying.units import Count, plural
 from . import charts, map_tables, per_device, policy_files
 from .environment import page
-from .site import Site, marked, root
+from .site import Draw, Site, marked, root
 
 PATH = "map.md"
 PICTURE = "map.svg"
@@ -41,7 +41,7 @@ def files(site: Site) -> dict[str, str | bytes]:
     for facts in site.maps:
         path = PATH if facts is first else device_path(facts)
         rules = policy.build(facts)
-        picture = curve(facts)
+        picture = curve(facts, site.draw)
         if picture:
             found[f"runs/{facts.slug}/{PICTURE}"] = picture[0]
         found |= policy_files.files(rules)
@@ -51,11 +51,12 @@ def files(site: Site) -> dict[str, str | bytes]:
 
 def run_of(site: Site, facts: MapFacts) -> RunFacts | None:
     """The run that knows what comes out wrong on the map's device: with the same torch, the featured one before others."""
-    same = [run for run in (site.featured, *site.runs) if run.device.slug == facts.slug and run.software.get("torch") == facts.header.software.get("torch")]
-    return same[0] if same else None
+    same = (row.slot for row in (site.first, *site.rows) if row.slug == facts.slug and row.torch == facts.header.software.get("torch"))
+    slot = next(same, None)
+    return None if slot is None else site.runs[slot]
 
 
-def curve(facts: MapFacts) -> tuple[bytes, str] | None:
+def curve(facts: MapFacts, draw: Draw = charts.svg) -> tuple[bytes, str] | None:
     """The rate of every backend along the longest series, and what the picture shows in words; the first measured among equals."""
     found = [one for one in series(facts) if one.along is not Along.CACHE]
     if not found:
@@ -68,7 +69,7 @@ def curve(facts: MapFacts) -> tuple[bytes, str] | None:
     said = f"TFLOP/s of each backend by length: {words.family(one)}."
     data = {"sizes": [length(spot.call) for spot in one.spots], "size": "queries and keys", "series": drawn, "unit": "TFLOP/s", "title": words.kind(one.family),
             "foot": f"{words.heads(one.family)}, {facts.header.device.name}"}
-    return marked(charts.svg("curve", data, said)), said
+    return marked(draw("curve", data, said)), said
 
 
 def _render(site: Site, facts: MapFacts, rules: policy.Policy, path: str, others: list[MapFacts], picture: str) -> str:
@@ -79,7 +80,7 @@ def _render(site: Site, facts: MapFacts, rules: policy.Policy, path: str, others
     return page("map.md.j2", path, device=label(facts.header.device.name), stands=stands(facts), on_gpu=facts.on_gpu, answer=words.answer(facts), picture=picture,
                 pieces=[_piece(one) for one in pieces], head=HEAD, leave=policy_words.leave(rules), files=f"runs/{facts.slug}/" if rules.rules else "",
                 policy_file=policy_files.POLICY_FILE, python_file=policy_files.PYTHON_FILE,
-                unsafe_at="" if run is None or not any(one.unless for one in pieces) else "findings/is-it-right.md" if run is site.featured else f"runs/{run.slot}/findings.md",
+                unsafe_at="" if run is None or not any(one.unless for one in pieces) else "findings/is-it-right.md" if run.slot == site.shown else f"runs/{run.slot}/findings.md",
                 winners=[(title, map_tables.winners(some)) for title, some in grids(found)],
                 losses=map_tables.losses(loses[:HEAD]) if loses else None, more_losses=map_tables.losses(loses[HEAD:]) if loses[HEAD:] else None,
                 crossings=[words.crossing(one) for one in crossovers(found)], hosts=[words.host_bound(one) for one in host_limits(found)],

@@ -1,14 +1,12 @@
-"""What every page is made from: the runs, the one that is featured, and each claim's outcome on each."""
+"""What every page is made from: a row per run, the run that is featured, and the facts of the runs that a page shows in full."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
-import variants
-
-from ..analysis import RunFacts, State, VariantFacts
+from ..analysis import RunFacts, VariantFacts
 from ..analysis.maps import MapFacts
 from ..questions import evaluate
 from ..questions.model import Chart, Evidence, Finding, Outcome
@@ -16,33 +14,73 @@ from ..saying.markup import alt, escaped, label, sentence
 from ..saying.units import day, plural
 from ..shapes.folder import Folder
 from . import charts, marks
+from .rows import Row, completed, known, named, row
+
+Draw = Callable[[str, Any, str], bytes]
 
 MARKER = "<!-- Generated from the recorded runs by `make render`: edit the templates or record a run, never this file. -->"
 SVG_MARKER = "<!-- Generated from the recorded runs by `make render`. -->"
 PYTHON_MARKER = "Generated from the recorded runs by `make render`."
 
 
+T = TypeVar("T")
+
+
+class Each(Mapping[str, T]):
+    """Name → what `make` gives for it, made when it is first asked for."""
+
+    def __init__(self, names: Iterable[str], make: Callable[[str], T]) -> None:
+        self._names, self._make = dict.fromkeys(names), make
+        self._made: dict[str, T] = {}
+
+    def __getitem__(self, name: str) -> T:
+        if name not in self._made:
+            if name not in self._names:
+                raise KeyError(name)
+            self._made[name] = self._make(name)
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
 @dataclass
 class Site:
-    """All runs in slot order, and their outcomes.
+    """A row per run in slot order, and of the few runs that a page shows in full their facts, outcomes and evidence, made when they are asked for.
 
-    featured: the run that shared pages show in full
+    shown: slot of the featured run, which shared pages show in full
+    runs: slot → facts, completed (see `rows`); outcomes: slot → claim → outcome; evidence: slot → finding → evidence
     files: what has been rendered so far, path below the docs root → content
     maps: of devices that have one, in the order of their names; folders: what lies beside them
+    draw: form, data and alt text → picture
     """
 
-    runs: tuple[RunFacts, ...]
-    featured: RunFacts
+    rows: tuple[Row, ...]
+    shown: str
     findings: tuple[Finding, ...]
+    runs: Mapping[str, RunFacts]
     outcomes: Mapping[str, Mapping[str, Outcome]]
     evidence: Mapping[str, Mapping[str, Evidence]]
     files: dict[str, str | bytes] = field(default_factory=dict)
     maps: tuple[MapFacts, ...] = ()
     folders: tuple[Folder, ...] = ()
+    draw: Draw = charts.svg
 
     @property
-    def others(self) -> tuple[RunFacts, ...]:
-        return tuple(run for run in self.runs if run.slot != self.featured.slot)
+    def featured(self) -> RunFacts:
+        return self.runs[self.shown]
+
+    @property
+    def first(self) -> Row:
+        """The featured run's row."""
+        return next(row for row in self.rows if row.slot == self.shown)
+
+    @property
+    def others(self) -> tuple[Row, ...]:
+        return tuple(row for row in self.rows if row.slot != self.shown)
 
     def finding_of(self, claim: str) -> Finding:
         return next(finding for finding in self.findings if any(c.id == claim for c in finding.claims))
@@ -51,42 +89,46 @@ class Site:
         """Draws a chart into the run's folder and returns the Markdown image for `page`."""
         path = f"runs/{facts.slot}/charts/{chart.name}.svg"
         if path not in self.files:
-            self.files[path] = marked(charts.svg(chart.form, {**chart.data, "title": chart.title, "foot": foot(facts)}, chart.alt))
+            self.files[path] = marked(self.draw(chart.form, {**chart.data, "title": chart.title, "foot": foot(facts)}, chart.alt))
         image = f"![{alt(chart.alt)}]({root(page)}{path})"
         caption = chart.below(marks.caption(facts, chart))
         return f"{image}\n\n*{sentence(caption)}*" if caption else image
 
 
-def build(runs: Sequence[RunFacts], featured: str, findings: Sequence[Finding], maps: Sequence[MapFacts] = (),
-          folders: Sequence[Folder] = ()) -> Site:
-    """Evaluates every claim and gathers every finding's evidence on every run.
+def build(runs: Iterable[RunFacts], featured: str, findings: Sequence[Finding], maps: Sequence[MapFacts] = (), folders: Sequence[Folder] = ()) -> Site:
+    """The site of runs whose facts are all there.
 
     Raises:
         ValueError: no run is in the slot `featured`.
     """
-    runs = sorted(runs, key=lambda run: run.slot)
-    ordered = tuple(completed(run, runs) for run in runs)
-    chosen = next((run for run in ordered if run.slot == featured), None)
-    if chosen is None:
-        raise ValueError(f"no recorded run in slot {featured!r}; there are {', '.join(run.slot for run in ordered) or 'none'}")
-    outcomes = {run.slot: evaluate.outcomes([claim for finding in findings for claim in finding.claims], run) for run in runs}
-    evidence = {run.slot: {finding.slug: evaluate.shown(finding, run) for finding in findings} for run in runs}
-    return Site(ordered, chosen, tuple(findings), outcomes, evidence, maps=tuple(sorted(maps, key=lambda one: one.slug)),
-                folders=tuple(sorted(folders, key=lambda one: one.slug)))
+    facts = {run.slot: run for run in sorted(runs, key=lambda run: run.slot)}
+    if featured not in facts:
+        raise ValueError(f"no recorded run in slot {featured!r}; there are {', '.join(facts) or 'none'}")
+    made = {slot: row(run, asked(run, findings), findings) for slot, run in facts.items()}
+    return of_rows(made.values(), featured, findings, facts, known(made.values()), maps, folders)
 
 
-def completed(run: RunFacts, runs: Sequence[RunFacts]) -> RunFacts:
-    """`run` with an entry for each variant that it does not have, so that tables can say so.
+def of_rows(made: Iterable[Row], featured: str, findings: Sequence[Finding], facts: Mapping[str, RunFacts], known: Mapping[str, VariantFacts],
+            maps: Sequence[MapFacts] = (), folders: Sequence[Folder] = (), draw: Draw = charts.svg) -> Site:
+    """The site of runs whose rows are there.
 
-    Claims are evaluated on the run as it is; this form is for showing.
+    Args:
+        facts: slot → facts, of every run that a page may show in full.
+        known: every variant of any run (see `rows.known`).
     """
-    known = {v.id: VariantFacts(v.id, v.title, v.named, State.RECORDED_BEFORE, source=v.source, prediction=v.prediction) for v in variants.load()}
-    for other in runs:
-        for name, variant in other.variants.items():
-            known.setdefault(name, VariantFacts(name, variant.title, variant.named, State.RECORDED_BEFORE, source=variant.source, prediction=variant.prediction))
-    missing = {name: replace(entry, reason="this run was recorded before the variant was added") for name, entry in known.items() if name not in run.variants}
-    order = {name: index for index, name in enumerate(known)}
-    return replace(run, variants=dict(sorted({**run.variants, **missing}.items(), key=lambda item: order[item[0]])))
+    return Site(tuple(made), featured, tuple(findings), Each(facts, lambda slot: completed(facts[slot], known)),
+                Each(facts, lambda slot: asked(facts[slot], findings)), Each(facts, lambda slot: _shown(facts[slot], findings)),
+                maps=tuple(sorted(maps, key=lambda one: one.slug)), folders=tuple(sorted(folders, key=lambda one: one.slug)), draw=draw)
+
+
+def asked(run: RunFacts, findings: Sequence[Finding]) -> dict[str, Outcome]:
+    """Claim → its outcome on a run."""
+    return evaluate.outcomes([claim for finding in findings for claim in finding.claims], run)
+
+
+def _shown(run: RunFacts, findings: Sequence[Finding]) -> Mapping[str, Evidence]:
+    by_slug = {finding.slug: finding for finding in findings}
+    return Each(by_slug, lambda slug: evaluate.shown(by_slug[slug], run))
 
 
 def marked(picture: bytes) -> bytes:
@@ -101,14 +143,14 @@ def root(page: str) -> str:
     return "../" * page.count("/")
 
 
-def alike(site: Site, facts: RunFacts, cases: Iterable[tuple[object, object]]) -> bool:
-    """Whether a part of a run's pages would only say what the featured run's say: the same device, and every pair of cases, here and there, the same."""
-    return facts.device.slug == site.featured.device.slug and all(here == there for here, there in cases)
+def same_device(site: Site, slug: str) -> bool:
+    """Whether a run is one of the featured run's device: only then may its pages leave out what the featured run's say."""
+    return slug == site.first.slug
 
 
 def device_name(facts: RunFacts) -> str:
     """The device, and its label where a second setting was kept on purpose."""
-    return f"{facts.device.name} ({facts.label})" if facts.label else facts.device.name
+    return named(facts.device.name, facts.label)
 
 
 def device_said(facts: RunFacts) -> str:

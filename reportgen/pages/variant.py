@@ -6,7 +6,7 @@ import re
 
 import variants
 
-from ..analysis import ActivityFacts, RunFacts, VariantFacts
+from ..analysis import ActivityFacts, RunFacts, State, VariantFacts
 from ..questions.residency import explained, field
 from ..saying.tables import Code, Link, Table, columns
 from ..saying.units import Percent, Seconds
@@ -14,7 +14,7 @@ from . import glance, pictures
 from .cells import Sentence, dims, us
 from .environment import page
 from .names import anchor
-from .site import Site, alike, device_name, device_said, stands
+from .site import Site, device_said, same_device, stands
 
 
 def path(name: str) -> str:
@@ -108,20 +108,20 @@ def processes(variant: VariantFacts) -> str:
 
 def others(site: Site, name: str) -> Table | None:
     """The same variant on the other devices, a row each."""
-    rows = []
-    for facts in site.others:
-        v = facts.variants[name]
-        rows.append((Link(device_name(facts), f"runs/{facts.slot}/variants.md#{name}"), facts.workload.name, v.state.value, v.kernels, v.memcpys, v.memsets,
-                     us(v.gpu_time), us(v.wall_time), us(v.host_time)))
+    rows: list[tuple[object, ...]] = []
+    for row in site.others:
+        v = row.variants.get(name)
+        numbers = (v.state, v.kernels, v.memcpys, v.memsets, v.gpu_time, v.wall_time, v.host_time) if v else (State.RECORDED_BEFORE.value, *[None] * 6)
+        rows.append((Link(row.name, f"runs/{row.slot}/variants.md#{name}"), row.workload.name, *numbers))
     return Table(columns("Device", "Workload", "Status", "#Kernels", "#Memcpys", "#Memsets", "#GPU time (µs)", "#Wall time (µs)", "#Host time (µs)"), tuple(rows)) if rows else None
 
 
 def of_run(site: Site, facts: RunFacts) -> str:
     """`runs/<slot>/variants.md`, of a run that the shared pages do not show: each variant's trace; of the featured device itself only where it ran something else."""
     at = f"runs/{facts.slot}/variants.md"
-    same = [v for v in facts.variants.values() if v.ok and alike(site, facts, [(_ran(v), _ran(site.featured.variants[v.id]))])]
+    same = [v for v in facts.variants.values() if same_device(site, facts.device.slug) and v.ok and _ran(v) == _ran(site.featured.variants[v.id])]
     sections = [(v, site.chart(facts, picture, at) if (picture := pictures.lanes(v)) else "", activities(v), whys(v)) for v in facts.variants.values() if v not in same]
-    return page("run_variants.md.j2", at, device=device_said(facts), featured=device_said(site.featured), stands=stands(facts), sections=sections, alike=same)
+    return page("run_variants.md.j2", at, device=device_said(facts), featured=site.first.said, stands=stands(facts), sections=sections, alike=same)
 
 
 def _ran(variant: VariantFacts) -> tuple[tuple[str, str], ...]:

@@ -6,6 +6,7 @@ import pytest
 from builders import activities, estimate, facts, variant
 
 from reportgen import findings
+from reportgen.pages import front, site
 from reportgen.pages.environment import page
 from reportgen.review.diff import example
 
@@ -23,7 +24,7 @@ def runs():
 
 
 def found(runs):
-    return example.find(runs, {run.slot: findings.outcomes(run) for run in runs})
+    return example.find(front.pairs(site.build(runs, runs[0].slot, findings.FINDINGS)))
 
 
 def test_the_example_is_a_labelled_run_against_the_plain_one_of_its_device(runs):

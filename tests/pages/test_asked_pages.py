@@ -17,7 +17,7 @@ from reportgen.shapes.folder import Folder
 
 def page(room: Any, *folders: Folder) -> str:
     run = facts("h200")
-    text = room.files(site.Site((run,), run, (), {}, {}, folders=folders))[room.PATH]
+    text = room.files(site.build([run], run.slot, (), folders=folders))[room.PATH]
     assert isinstance(text, str)
     return text
 
@@ -74,7 +74,7 @@ def test_a_tie_is_no_saving():
 
 def test_a_further_device_has_a_page_of_its_own_that_the_shared_one_and_the_navigation_lead_to():
     run, cpu = facts("h200"), asked(PLAIN, kind="cpu")
-    shown = site.Site((run,), run, (), {}, {}, folders=(asked(MASKED), cpu))
+    shown = site.build([run], run.slot, (), folders=(asked(MASKED), cpu))
     shown.files.update(why.files(shown))
     assert "Other devices: [Some CPU](runs/some-cpu/why.md)" in str(shown.files["why.md"]) and "## Call by call" in str(shown.files["runs/some-cpu/why.md"])
     assert '      - "Why not flash?: Some CPU": runs/some-cpu/why.md\n' in navigation.render(shown)
@@ -134,7 +134,7 @@ def test_a_bill_without_any_price_says_so():
 
 def test_nobody_measured_what_lies_beside():
     run = facts("h200")
-    assert beside.files(site.Site((run,), run, (), {}, {})) == {}
+    assert beside.files(site.build([run], run.slot, ())) == {}
 
 
 def test_what_lies_beside_wins_ties_is_wrong_or_absent():

@@ -18,7 +18,7 @@ from reportgen.shapes.presets import PRESETS
 
 def page(*maps: MapFacts, path: str = "map.md", run: RunFacts | None = None) -> str:
     run = run or facts("h200")
-    text = shape_map.files(site.Site((run,), run, (), {}, {}, maps=tuple(maps)))[path]
+    text = shape_map.files(site.build([run], run.slot, (), maps))[path]
     assert isinstance(text, str)
     return text
 
@@ -139,7 +139,7 @@ def test_a_line_of_advice_names_the_calls_that_its_backend_gets_wrong_here():
 
 
 def test_the_picture_is_the_longest_series():
-    files = shape_map.files(site.Site((facts("h200"),), facts("h200"), (), {}, {}, maps=(built(*WINS, LOSES),)))
+    files = shape_map.files(site.build([facts("h200")], facts("h200").slot, (), [built(*WINS, LOSES)]))
     assert "![TFLOP/s of each backend by length: causal, head dim 64, bf16, 16 heads, 4,096 tokens.](runs/nvidia-h200/map.svg)" in str(files["map.md"])
     assert b"cuDNN" in bytes(files["runs/nvidia-h200/map.svg"])  # type: ignore[arg-type]
 
@@ -162,6 +162,6 @@ def test_a_model_s_calls_show_what_torch_and_what_the_rules_lose():
 
 def test_the_navigation_has_the_shared_page_and_one_per_further_map():
     run, other = facts("h200"), built(*WINS, kind="cpu")
-    alone, both = (navigation.render(site.Site((run,), run, (), {}, {}, maps=maps)) for maps in ((other,), (built(LOSES), other)))
+    alone, both = (navigation.render(site.build([run], run.slot, (), maps)) for maps in ((other,), (built(LOSES), other)))
     assert '  - "Which backend, at which shape?": map.md\n' in alone and "some-cpu" not in alone
     assert '      - "The map of Some CPU": runs/some-cpu/map.md\n' in both

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ...analysis import RunFacts
-from ...questions.model import Outcome
 from . import words
 from .compare import compare
 from .model import RunDiff, Side
@@ -35,17 +33,15 @@ class Example:
     markdown: str
 
 
-def find(runs: Sequence[RunFacts], outcomes: Mapping[str, Mapping[str, Outcome]]) -> Example | None:
-    """The first pair of a plain and a labelled run of one device and workload, one that shows a change if there is any.
-
-    Args:
-        outcomes: slot → claim → outcome.
-    """
-    pairs = [(plain, other) for plain in runs for other in runs
-             if plain.label is None and other.label and (plain.device.slug, plain.workload) == (other.device.slug, other.workload)]
-    diffs = [compare(*(Side(facts, outcomes[facts.slot], facts.extras.get("noise")) for facts in pair)) for pair in pairs]
-    best = next((diff for diff in diffs if diff.structure or diff.flipped), diffs[0] if diffs else None)
-    return None if best is None else _example(best)
+def find(pairs: Iterable[tuple[Side, Side]]) -> Example | None:
+    """Of pairs of a plain and a labelled run, the first that shows a change if there is any, else the first."""
+    first: RunDiff | None = None
+    for pair in pairs:
+        diff = compare(*pair)
+        first = first or diff
+        if diff.structure or diff.flipped:
+            return _example(diff)
+    return None if first is None else _example(first)
 
 
 def _example(diff: RunDiff) -> Example:
