@@ -12,9 +12,9 @@ from ..questions import policy_words
 from ..saying.markup import alt, label
 from ..saying.tables import Link, Table, columns
 from ..saying.units import Count, plural
-from . import charts, map_tables, per_device, policy_files
+from . import map_tables, per_device, policy_files
 from .environment import page
-from .site import Draw, Site, marked, root
+from .site import Draw, Site, drawn, marked, root
 
 PATH = "map.md"
 PICTURE = "map.svg"
@@ -56,7 +56,7 @@ def run_of(site: Site, facts: MapFacts) -> RunFacts | None:
     return None if slot is None else site.runs[slot]
 
 
-def curve(facts: MapFacts, draw: Draw = charts.svg) -> tuple[bytes, str] | None:
+def curve(facts: MapFacts, draw: Draw = drawn) -> tuple[bytes, str] | None:
     """The rate of every backend along the longest series, and what the picture shows in words; the first measured among equals."""
     found = [one for one in series(facts) if one.along is not Along.CACHE]
     if not found:

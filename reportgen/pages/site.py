@@ -26,6 +26,11 @@ PYTHON_MARKER = "Generated from the recorded runs by `make render`."
 T = TypeVar("T")
 
 
+def drawn(form: str, data: Any, alt: str) -> bytes:
+    """The picture, drawn anew."""
+    return charts.svg(form, data, alt)
+
+
 class Each(Mapping[str, T]):
     """Name → what `make` gives for it, made when it is first asked for."""
 
@@ -67,7 +72,7 @@ class Site:
     files: dict[str, str | bytes] = field(default_factory=dict)
     maps: tuple[MapFacts, ...] = ()
     folders: tuple[Folder, ...] = ()
-    draw: Draw = charts.svg
+    draw: Draw = drawn
 
     @property
     def featured(self) -> RunFacts:
@@ -109,7 +114,7 @@ def build(runs: Iterable[RunFacts], featured: str, findings: Sequence[Finding], 
 
 
 def of_rows(made: Iterable[Row], featured: str, findings: Sequence[Finding], facts: Mapping[str, RunFacts], known: Mapping[str, VariantFacts],
-            maps: Sequence[MapFacts] = (), folders: Sequence[Folder] = (), draw: Draw = charts.svg) -> Site:
+            maps: Sequence[MapFacts] = (), folders: Sequence[Folder] = (), draw: Draw = drawn) -> Site:
     """The site of runs whose rows are there.
 
     Args:
