@@ -58,7 +58,7 @@ def verdict(ledger: Ledger) -> str:
             return f"Nothing to change is proved by what was recorded. At {plural(len(unknown), 'place')} the trace does not say why no faster way was taken."
         return "Nothing to gain was found: each call takes a fused way, and nothing costs more than 1 % beside it."
     if first.wrong:
-        return f"{_sentence(where(first.where))}: calls like these give wrong results, see {listed([f'`{name}`' for name in first.wrong])}."
+        return f"{capital(where(first.where))}: calls like these give wrong results, see {listed([f'`{name}`' for name in first.wrong])}."
     return f"Most of it can be gained at {where(first.where)} ({kind(first)}, {share(first.share)}): {advice(first.advice[0])}"
 
 
@@ -145,7 +145,7 @@ def reason(of: Reason) -> str:
     if of.cause in _OTHERS and not of.ruled_out:
         said = _OTHERS[of.cause]
     else:
-        said = f"{_sentence(_CAUSES.get(of.cause, of.cause.value))} rules out {backends(of.ruled_out)}" if of.ruled_out else _sentence(_CAUSES.get(of.cause, of.cause.value))
+        said = f"{capital(_CAUSES.get(of.cause, of.cause.value))} rules out {backends(of.ruled_out)}" if of.ruled_out else capital(_CAUSES.get(of.cause, of.cause.value))
     quoted = f": `{of.argument}` is `{of.value}`" if of.argument and of.value else f": `{of.value}`" if of.value else ""
     calls = f" ({plural(of.calls, 'call')})" if of.calls else ""
     return f"{said}{quoted}{calls}."
@@ -216,6 +216,12 @@ def false_zero(of: FalseZero) -> str:
     return f"{name} is written with an occupancy of 0 {_times(of.activities)} ({Seconds(of.seconds)}): {said}{truth}."
 
 
+def false_zeros(ledger: Ledger) -> str:
+    """All of them in one sentence; empty where there are none."""
+    count = sum(one.activities for one in ledger.false_zeros)
+    return f"The profiler writes an occupancy of 0 for {plural(count, 'kernel launch', 'kernel launches')} that ran all the same." if count else ""
+
+
 def _times(count: int) -> str:
     return "once" if count == 1 else f"{Count(count)} times"
 
@@ -257,5 +263,15 @@ def more(ledger: Ledger) -> tuple[str, ...]:
     ) if missing)
 
 
-def _sentence(text: str) -> str:
+def method(ledger: Ledger) -> tuple[str, ...]:
+    """What the numbers are, for whoever doubts one."""
+    time_said = ("Times are those of the CPU's ops, with what lies inside them." if ledger.host else
+                 "GPU time is the sum of the durations of kernels, copies and memsets, as the profiler wrote them; what runs at the same time on two streams counts twice.")
+    return (time_said, "An activity belongs to the op around the host call that queued it, by its correlation number. A backward pass belongs to the forward with the same sequence number.",
+            "Attention written by hand is a product of two batches of matrices, a softmax over what it made, and a product that takes what came out.",
+            "A cause is named only where a recorded argument proves it. A saving is modelled from a recorded run of the same device, and marked so.")
+
+
+def capital(text: str) -> str:
+    """With a capital letter at its begin; a name in backticks stays as it is."""
     return text[:1].upper() + text[1:]
