@@ -110,7 +110,7 @@ def _grid(title: str, grid: Grid) -> str:
     heads = "".join(f'<th scope="col"{_numeric(numeric)}>{escape(head)}</th>' for head, numeric in zip(grid.heads, grid.numeric))
     rows = "".join("<tr>" + "".join(f"<td{_numeric(numeric)}>{_text(cell)}</td>" for cell, numeric in zip(row, grid.numeric)) + "</tr>" for row in grid.rows)
     left = f'<p class="small">{_text(grid.left_out)}</p>' if grid.left_out else ""
-    return f'<div class="wide" tabindex="0" role="region" aria-label="{escape(title)}"><table><caption>{escape(title)}</caption><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>{left}'
+    return f'<div class="wide" tabindex="0" role="group" aria-label="{escape(title)}"><table><caption>{escape(title)}</caption><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>{left}'
 
 
 def _fold(fold: Fold) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from ..hardware.kernel_names import decode
 from ..ledger import words
 from ..ledger.model import CallSite, Direction, Ledger, Shape
 from ..saying.units import Count, Seconds, plural
@@ -99,23 +98,24 @@ def _small(ledger: Ledger) -> str:
 
 def _row(site: CallSite, ledger: Ledger) -> Row:
     passes = f"forward {words.time(site.forward)}, backward {words.time(site.backward)}" if site.forward.seconds and site.backward.seconds else "backward only" if site.backward.seconds else ""
-    wrong = f"Calls like these give wrong results: {', '.join(f'`{name}`' for name in site.wrong)}, see `docs/findings/is-it-right.md`." if site.wrong else ""
+    wrong = f"Calls like these give wrong results: {', '.join(words.code(name) for name in site.wrong)}, see `docs/findings/is-it-right.md`." if site.wrong else ""
     todo = tuple(Todo(words.capital(words.advice(one)), words.page_of(one.finding) if one.finding else None) for one in site.advice)
     where = site.where
-    details = tuple(text for text in (f"Line: `{where.line}`" if where.line else "", f"Module: `{where.module}`" if where.module else "",
-                                      f"Ops: `{' > '.join(where.path)}`" if where.path else "", f"Kernel: `{where.kernel}`" if where.kernel else "") if text)
+    details = tuple(text for text in (f"Line: {words.code(where.line)}" if where.line else "", f"Module: {words.code(where.module)}" if where.module else "",
+                                      f"Ops: {words.code(' > '.join(where.path))}" if where.path else "", f"Kernel: {words.code(where.kernel)}" if where.kernel else "") if text)
     return Row(words.capital(words.where(where)), words.kind(site), str(Count(len(site.calls))), words.time(site.time), passes, site.share, words.share(site.share),
                tuple(words.capital(words.drag(one)) for one in site.drags), tuple(words.reason(one) for one in site.reasons), todo, wrong, details,
                _shapes(site.shapes), _kernels(site, ledger))
 
 
 def _shapes(shapes: tuple[Shape, ...]) -> Grid:
-    rows = tuple((words.arguments(one.arguments), str(Count(one.calls)), words.time(one.time)) for one in shapes[:FEW])
+    told = any(one.arguments is not None for one in shapes)
+    rows = tuple((words.arguments(one.arguments), str(Count(one.calls)), words.time(one.time)) for one in shapes[:FEW]) if told else ()
     return Grid(("Given", "Calls", "Time"), rows, (False, True, True), _more(len(shapes)))
 
 
 def _kernels(site: CallSite, ledger: Ledger) -> Grid:
-    rows = tuple((f"`{decode(one.name).short}`", one.family or "not attention's own", "backward" if one.direction is Direction.BACKWARD else "forward",
+    rows = tuple((words.short(one.name), one.family or "not attention's own", "backward" if one.direction is Direction.BACKWARD else "forward",
                   str(Count(one.time.activities)), words.time(one.time)) for one in site.kernels[:FEW])
     return Grid(("Kernel or copy", "Family", "Pass", "Times", "Time"), rows, (False, False, False, True, True), _more(len(site.kernels)))
 

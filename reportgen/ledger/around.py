@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import Enum
+
+from ..hardware.occupancy import Cause as ZeroCause
 
 
 @dataclass(frozen=True)
@@ -81,22 +82,20 @@ class Stretch:
     attention: int
 
 
-class ZeroCause(Enum):
-    SHARED_MEMORY = "more shared memory than the profiler reckons with"
-    SMALL_GRID = "a grid too small for one percent"
-    UNEXPLAINED = "not explained"
-
-
 @dataclass(frozen=True)
 class FalseZero:
-    """Kernels of one name for which the profiler writes an occupancy of 0. occupancy: the theoretical one, percent, where it can be worked out."""
+    """Kernels of one name for which the profiler writes an occupancy of 0, for one cause.
+
+    occupancy: the theoretical one in percent, the lowest and the highest
+    shared_memory: bytes per block, the most
+    """
 
     kernel: str
     cause: ZeroCause
     activities: int
     seconds: float
-    occupancy: float | None
-    shared_memory: int | None
+    occupancy: tuple[float, float]
+    shared_memory: int
 
 
 @dataclass(frozen=True)

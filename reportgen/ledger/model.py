@@ -8,7 +8,8 @@ from enum import Enum
 from typing import NamedTuple
 
 from ..hardware.attention_ops import Backend, Direction, Kind
-from .around import Device, FalseZero, GpuTime, Integrity, Recorded, Rest, Stretch, Totals, ZeroCause
+from ..hardware.occupancy import Cause as ZeroCause
+from .around import Device, FalseZero, GpuTime, Integrity, Recorded, Rest, Stretch, Totals
 from .reasons import Advice, Cause, Cure, Modelled, Reason
 
 __all__ = ["Advice", "Arguments", "Backend", "Call", "CallSite", "Cause", "Cure", "Device", "Direction", "Drag", "DragKind", "FalseZero", "GpuTime", "Integrity",

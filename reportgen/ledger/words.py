@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ..hardware.kernel_names import decode
 from ..saying.units import Count, Percent, Seconds, listed, plural, significant, verb
-from .model import Advice, Arguments, Backend, CallSite, Cause, Cure, Drag, DragKind, FalseZero, GpuTime, Kind, Ledger, Located, Modelled, Reason, Shape, Stretch, Tensor, Where, ZeroCause
+from .model import Advice, Arguments, Backend, CallSite, Cause, Cure, Drag, DragKind, FalseZero, GpuTime, Kind, Ledger, Located, Modelled, Reason, Shape, Stretch, Tensor, Where
 
 SMALL = 0.01
 """A share of the GPU time below which nothing is worth a word of its own."""
@@ -15,6 +15,16 @@ _KINDS = {Kind.FLASH_ATTN: "flash-attn", Kind.XFORMERS: "xformers", Kind.TRANSFO
           Kind.FLASHINFER: "FlashInfer", Kind.TENSORRT_LLM: "TensorRT-LLM", Kind.SAGE: "SageAttention", Kind.VARLEN: "`varlen_attn`", Kind.FLEX: "flex_attention, not compiled",
           Kind.BY_HAND: "written by hand"}
 _RECORD = "profile with `record_shapes=True, with_stack=True`"
+
+
+def code(name: str) -> str:
+    """A name as code: a backtick of its own would end that."""
+    return f"`{name.replace('`', chr(0x2CB))}`"
+
+
+def short(kernel: str) -> str:
+    """A kernel's short name as code."""
+    return code(decode(kernel).short)
 
 
 def share(of: float) -> str:
@@ -47,19 +57,34 @@ def headline(ledger: Ledger) -> str:
     return f"Attention takes {Seconds(of.seconds)} of {against} ({share(of.seconds / total)}), at {places}."
 
 
+_SLOW = (Kind.BY_HAND, Kind.FLEX)
+
+
 def verdict(ledger: Ledger) -> str:
     """What to do first, or that nothing is to be gained."""
-    first = next((site for site in ledger.sites if site.wrong), None) or next((site for site in ledger.sites if site.advice and site.share >= SMALL), None)
-    if first is None:
-        if not ledger.sites:
-            return ""
-        unknown = [site for site in ledger.sites if any(reason.cause in (Cause.NOT_SAID, Cause.NOT_RECORDED) for reason in site.reasons)]
-        if unknown:
-            return f"Nothing to change is proved by what was recorded. At {plural(len(unknown), 'place')} the trace does not say why no faster way was taken."
-        return "Nothing to gain was found: each call takes a fused way, and nothing costs more than 1 % beside it."
-    if first.wrong:
-        return f"{capital(where(first.where))}: calls like these give wrong results, see {listed([f'`{name}`' for name in first.wrong])}."
-    return f"Most of it can be gained at {where(first.where)} ({kind(first)}, {share(first.share)}): {advice(first.advice[0])}"
+    wrong = next((site for site in ledger.sites if site.wrong), None)
+    if wrong is not None:
+        return f"{capital(where(wrong.where))}: calls like these give wrong results, see {listed([code(name) for name in wrong.wrong])}."
+    first = next((site for site in ledger.sites if site.advice and worth(site, ledger) >= SMALL), None)
+    if first is not None:
+        return f"Begin at {where(first.where)} ({kind(first)}, {share(first.share)}): {advice(first.advice[0])}"
+    if not ledger.sites:
+        return ""
+    slow = next((site for site in ledger.sites if (site.kind in _SLOW or site.backend is Backend.MATH) and site.share >= SMALL), None)
+    if slow is not None:
+        return f"No fused kernel computes it at {where(slow.where)} ({kind(slow)}, {share(slow.share)})."
+    open_ones = [site for site in ledger.sites if any(reason.cause in (Cause.NOT_SAID, Cause.NOT_RECORDED) for reason in site.reasons)]
+    if open_ones:
+        return f"Nothing to change is proved by what was recorded. At {plural(len(open_ones), 'place')} the trace does not say why no faster way was taken."
+    return f"Nothing to gain was found: no place where a faster way exists, and nothing beside attention costs more than {share(SMALL)}."
+
+
+def worth(site: CallSite, ledger: Ledger) -> float:
+    """The share that a site has with what it drags along, of the GPU or of the host."""
+    total, span = whole(ledger), ledger.totals.span
+    beside = sum(one.gpu.seconds for one in site.drags if one.kind is not DragKind.CAST)
+    host = sum(one.host for one in site.drags)
+    return max(site.share + (beside / total if total else 0.0), host / span if span else 0.0)
 
 
 def kind(site: CallSite) -> str:
@@ -67,10 +92,10 @@ def kind(site: CallSite) -> str:
     if site.kind is Kind.SDPA:
         return f"SDPA, {site.backend.value}" if site.backend else "SDPA, backend not recorded"
     if site.kind is Kind.BACKEND:
-        return f"SDPA's {site.backend.value} op, called by itself" if site.backend else f"`{site.op}`"
+        return f"SDPA's {site.backend.value} op, called by itself" if site.backend else code(site.op)
     if site.kind in (Kind.KERNEL, Kind.UNKNOWN):
         family = next((kernel.family for kernel in site.kernels if kernel.family), None) or "attention"
-        return f"{family}, by its kernel's name" if site.kind is Kind.KERNEL else f"{family} under `{site.op}`"
+        return f"{family}, by its kernel's name" if site.kind is Kind.KERNEL else f"{family} under {code(site.op)}"
     return _KINDS.get(site.kind) or site.kind.value
 
 
@@ -78,12 +103,13 @@ def where(of: Where) -> str:
     """The place in the model, as short as it stays clear."""
     if of.located is Located.SOURCE and of.line:
         line = of.line.replace("\\", "/").rsplit("/", 1)[-1]
-        return f"`{line}`" + (f" in `{of.module}`" if of.module and of.module not in line else "")
+        kernel = f", kernel {short(of.kernel)}" if of.kernel else ""
+        return code(line) + (f" in {code(of.module)}" if of.module and of.module not in line else "") + kernel
     if of.located is Located.MODULE and of.module:
-        return f"`{of.module}`"
+        return code(of.module)
     if of.path:
-        return f"`{' > '.join(of.path[-3:])}`"
-    return f"`{decode(of.kernel).short}`" if of.kernel else "a place that was not recorded"
+        return code(" > ".join(of.path[-3:]))
+    return short(of.kernel) if of.kernel else "a place that was not recorded"
 
 
 def tensor(of: Tensor) -> str:
@@ -119,7 +145,7 @@ def drag(of: Drag) -> str:
     """What calls drag along, with its cost and the ops that do it."""
     cost = f"{Seconds(of.host)} of the host" if of.host else time(of.gpu)
     inside = ", part of the time above" if of.kind is DragKind.CAST else ""
-    path = f", `{' > '.join(of.path)}`" if of.path else ""
+    path = f", {code(' > '.join(of.path))}" if of.path else ""
     return f"{_DRAGS[of.kind]}: {cost} in {plural(of.calls, 'call')}{inside}{path}"
 
 
@@ -146,7 +172,7 @@ def reason(of: Reason) -> str:
         said = _OTHERS[of.cause]
     else:
         said = f"{capital(_CAUSES.get(of.cause, of.cause.value))} rules out {backends(of.ruled_out)}" if of.ruled_out else capital(_CAUSES.get(of.cause, of.cause.value))
-    quoted = f": `{of.argument}` is `{of.value}`" if of.argument and of.value else f": `{of.value}`" if of.value else ""
+    quoted = f": {code(of.argument)} is {code(of.value)}" if of.argument and of.value else f": {code(of.value)}" if of.value else ""
     calls = f" ({plural(of.calls, 'call')})" if of.calls else ""
     return f"{said}{quoted}{calls}."
 
@@ -188,7 +214,7 @@ def rest(ledger: Ledger) -> str:
     said = f"The rest of the GPU time is {time(of.time)} ({share(of.time.seconds / total)})"
     if not of.unnamed.activities:
         return f"{said}; the names of all its kernels are known."
-    largest = f", the largest `{decode(of.largest_unnamed).short}`" if of.largest_unnamed else ""
+    largest = f", the largest {short(of.largest_unnamed)}" if of.largest_unnamed else ""
     return f"{said}; {share(of.unnamed.seconds / total)} are kernels whose names are not known here{largest}."
 
 
@@ -209,11 +235,10 @@ def stretches(ledger: Ledger) -> str:
 
 def false_zero(of: FalseZero) -> str:
     """Why the profiler writes an occupancy of 0 that is none."""
-    name = f"`{decode(of.kernel).short}`"
-    said = {ZeroCause.SHARED_MEMORY: "it uses more shared memory than the 48 KiB that the profiler reckons with", ZeroCause.SMALL_GRID: "its grid is too small for one percent of the GPU",
-            ZeroCause.UNEXPLAINED: "which is not explained here"}[of.cause]
-    truth = f"; its resources allow {significant(of.occupancy)} %" if of.occupancy is not None and of.cause is ZeroCause.SHARED_MEMORY else ""
-    return f"{name} is written with an occupancy of 0 {_times(of.activities)} ({Seconds(of.seconds)}): {said}{truth}."
+    name = short(of.kernel)
+    low, high = of.occupancy
+    allowed = f"{significant(high)} %" if significant(low) == significant(high) else f"{significant(low)} to {significant(high)} %"
+    return f"{name} is written with an occupancy of 0 {_times(of.activities)} ({Seconds(of.seconds)}): {of.cause.value}; its resources allow {allowed}."
 
 
 def false_zeros(ledger: Ledger) -> str:
@@ -229,7 +254,8 @@ def _times(count: int) -> str:
 def caveats(ledger: Ledger) -> tuple[str, ...]:
     """What a reader must know before trusting a number; the gravest first."""
     of = ledger.integrity
-    lost = sum(of.unrecorded.values())
+    unrecorded = {name: count for name, count in of.unrecorded.items() if "emset" not in name}
+    lost = sum(unrecorded.values())
     unlinked = sum(of.unlinked.values())
     said = [
         f"The file is not whole: {of.cut}. What it still holds is read." if of.cut else "",
@@ -240,7 +266,7 @@ def caveats(ledger: Ledger) -> tuple[str, ...]:
         f"they were queued before it began, and only their names tell what they are." if unlinked else "",
         f"{plural(of.graph_launches, 'graph launch', 'graph launches')} queued {plural(of.graph_activities, 'activity', 'activities')}: no op stands around those, and only their names tell what they are."
         if of.graph_launches else "",
-        f"{plural(lost, 'launch', 'launches')} left no GPU record ({listed([f'{Count(count)} `{name}`' for name, count in of.unrecorded.items()])}): either nothing was to be done, or the profiler lost it."
+        f"{plural(lost, 'launch', 'launches')} left no GPU record ({listed([f'{Count(count)} {code(name)}' for name, count in unrecorded.items()])}): either nothing was to be done, or the profiler lost it."
         if lost else "",
         f"{plural(of.ambiguous, 'launch', 'launches')} {verb(of.ambiguous, 'shares', 'share')} a number with another." if of.ambiguous else "",
         f"{plural(of.early, 'activity', 'activities')} {verb(of.early, 'begins', 'begin')} before {verb(of.early, 'its', 'their')} launch: the clocks of host and GPU disagree." if of.early else "",
@@ -267,7 +293,9 @@ def method(ledger: Ledger) -> tuple[str, ...]:
     """What the numbers are, for whoever doubts one."""
     time_said = ("Times are those of the CPU's ops, with what lies inside them." if ledger.host else
                  "GPU time is the sum of the durations of kernels, copies and memsets, as the profiler wrote them; what runs at the same time on two streams counts twice.")
-    return (time_said, "An activity belongs to the op around the host call that queued it, by its correlation number. A backward pass belongs to the forward with the same sequence number.",
+    sets = sum(count for name, count in ledger.integrity.unrecorded.items() if "emset" in name)
+    memsets = (f"{plural(sets, 'memset')} left no GPU record: libraries ask for some that set nothing, so this is no loss.",) if sets else ()
+    return (time_said, *memsets, "An activity belongs to the op around the host call that queued it, by its correlation number. A backward pass belongs to the forward with the same sequence number.",
             "Attention written by hand is a product of two batches of matrices, a softmax over what it made, and a product that takes what came out.",
             "A cause is named only where a recorded argument proves it. A saving is modelled from a recorded run of the same device, and marked so.")
 
