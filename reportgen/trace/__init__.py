@@ -16,7 +16,8 @@ from typing import Any
 
 from ..errors import TraceMalformed
 from . import unpack
-from .kineto import KINDS, OCCUPANCY_KEYS, Event, Lanes, amount, correlation, number, sort_into_lanes, whole
+from .kineto import KINDS, OCCUPANCY_KEYS, Event, Lanes, amount, correlation, number, sort_into_lanes
+from .kineto import whole as whole_number
 from .losses import in_words, share_kept, sift, with_orphans
 from .shapes import FORWARD, Activity, ActivityKind, Forward, Integrity, Launch, Loss, Op, Trace, TraceLoss
 
@@ -137,7 +138,7 @@ def _paths(launched: list[Event], nested: list[tuple[Event, tuple[Event, ...]]],
 
 def _activity(event: Event, launch: Launch, path: tuple[str, ...], span: Event) -> Activity:
     args = event.args
-    stream = whole(args.get("stream"))
+    stream = whole_number(args.get("stream"))
     if stream is None:
         digits = re.search(r"\d+", str(event.thread[1]))
         stream = int(digits.group()) if digits else 0
@@ -161,8 +162,8 @@ def _device(document: Mapping[str, Any], activities: list[Event]) -> Mapping[str
     a compute capability of CUDA's: that is no entry to reckon with."""
     entries = document.get("deviceProperties") or document.get("computeProperties") or []
     entries = [e for e in entries if isinstance(e, Mapping) and e.get("name")] if isinstance(entries, list) else []
-    used = Counter(whole(event.args.get("device")) for event in activities).most_common(1)
+    used = Counter(whole_number(event.args.get("device")) for event in activities).most_common(1)
     wanted = used[0][0] if used else None
     if wanted is None:
         return entries[0] if len(entries) == 1 else None
-    return next((e for e in entries if whole(e.get("id")) == wanted), None)
+    return next((e for e in entries if whole_number(e.get("id")) == wanted), None)

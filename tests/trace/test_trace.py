@@ -470,3 +470,10 @@ def test_a_trace_of_millions_of_events_is_refused(tmp_path, monkeypatch):
     (tmp_path / "t.json").write_text(json.dumps({"traceEvents": [{}] * 1000}))
     with pytest.raises(TraceMalformed, match="more than 1,000 objects and lists"):
         trace.read(tmp_path / "t.json")
+
+
+def test_a_module_of_this_package_takes_no_functions_place():
+    """Importing `reportgen.trace.whole` binds that name in the package; a function of the same name was gone after it."""
+    import reportgen.trace.whole  # noqa: F401
+
+    assert trace.read(DATA / "naive.trace.json.gz").forwards[0].activities
