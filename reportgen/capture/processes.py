@@ -7,40 +7,31 @@ on the variant that was running.
 
 from __future__ import annotations
 
-import atexit
 import multiprocessing
 import os
-import shutil
 import signal
 import tempfile
-import threading
 from collections.abc import Callable
 from dataclasses import replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from ..company import belongings, parents
+from ..company import parents
 from ..company.alive import Process, born
 from ..errors import CaptureFailed
-from . import faults
+from . import faults, fork_server
 from .faults import Cause, ChildFailed, Fault
 
 PATIENCE = 300.0
 """Seconds without a sign of life after which a child is given up."""
 TICK = 0.5
-UNSAID = ("ignore:resource_tracker:UserWarning", "ignore:Failed to initialize NumPy")
-"""The compiler's own pool leaves a semaphore to the tracker, which cleans it up and would say so over
-the report; and torch works without NumPy here."""
 PARTING = 10.0
 """Seconds that a child has to end after it has answered; taking a GPU context down takes a while."""
 
 LONGEST_LINE = 200
 KILLED = 10.0
 """Seconds that a killed process has to go; in a driver that hangs it stays."""
-PRELOADED = ["reportgen.company.server", "torch"]
-"""What the fork server imports; a module that it cannot find is left out."""
-
 At = Callable[[str, str], None]
 
 
@@ -59,9 +50,54 @@ class Report:
         self._connection.send(("result", key, value))
 
 
-def start_method() -> str:
-    """`forkserver` where there is one, else `spawn`; never `fork`, which CUDA does not survive."""
-    return "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
+class Started:
+    """A fresh process at work on `target(report, *args)`. Whoever starts one must `listen` to it or `give_up`: both end it."""
+
+    def __init__(self, target: Callable[..., Any], args: tuple[Any, ...] = (), patience: float = PATIENCE) -> None:
+        """patience: seconds that starting it may take.
+
+        Raises:
+            ChildFailed: it could not be started.
+        """
+        context = fork_server.context()
+        self._line, theirs = context.Pipe(duplex=False)
+        self._folder = tempfile.TemporaryDirectory()
+        self._said = Path(self._folder.name) / "said"
+        self._child = context.Process(target=_child, args=(theirs, str(self._said), target, args), daemon=True)
+        try:
+            fork_server.start(self._child, patience)
+            theirs.close()
+        except BaseException:
+            self.give_up()
+            raise
+
+    def listen(self, at: At, result: Callable[[Any, Any], None], patience: float = PATIENCE) -> Any:
+        """What the target returns; the process is gone when this returns or raises, also after Ctrl-C.
+
+        Raises:
+            ChildFailed: it raised, died, or gave no sign for `patience` seconds.
+        """
+        grace = 0.0
+        try:
+            value = _listen(self._line, self._child, at, result, patience)
+            grace = PARTING
+            return value
+        except ChildFailed as failure:
+            failure.fault = _with_last_words(failure.fault, _tail(self._said))
+            raise
+        finally:
+            self._end(grace)
+
+    def give_up(self) -> None:
+        """Ends it, wherever it is."""
+        self._end(0.0)
+
+    def _end(self, grace: float) -> None:
+        self._line.close()
+        try:
+            _end(self._child, grace)
+        finally:
+            self._folder.cleanup()
 
 
 def run(target: Callable[..., Any], args: tuple[Any, ...] = (), *, at: At | None = None,
@@ -74,105 +110,7 @@ def run(target: Callable[..., Any], args: tuple[Any, ...] = (), *, at: At | None
     Raises:
         ChildFailed: the child raised, died, gave no sign for `patience` seconds, or could not be started.
     """
-    context = _context()
-    ours, theirs = context.Pipe(duplex=False)
-    with tempfile.TemporaryDirectory() as folder:
-        said = Path(folder) / "said"
-        child = context.Process(target=_child, args=(theirs, str(said), target, args), daemon=True)
-        grace = 0.0
-        try:
-            _start(child, patience)
-            theirs.close()
-            value = _listen(ours, child, at or _ignore, result or _ignore, patience)
-            grace = PARTING
-            return value
-        except ChildFailed as failure:
-            failure.fault = _with_last_words(failure.fault, _tail(said))
-            raise
-        finally:
-            ours.close()
-            _end(child, grace)
-
-
-def _context() -> Any:
-    """The way to make processes; the fork server, if it is the way, is running when this returns.
-
-    The server inherits that Ctrl-C is blocked: it is the parent that ends its children, and a
-    server interrupted while it imports torch would print its stack over the parent's message.
-    """
-    context = multiprocessing.get_context(start_method())
-    if start_method() == "forkserver":
-        from multiprocessing import forkserver, resource_tracker
-
-        context.set_forkserver_preload(PRELOADED)
-        atexit.unregister(_end_server)
-        atexit.register(_end_server)
-        _place_sockets()
-        for rule in UNSAID:
-            _unsaid(rule)
-        resource_tracker.ensure_running()  # it would lift the block that follows
-        former = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        try:
-            forkserver.ensure_running()
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, former)  # a Ctrl-C of meanwhile arrives now
-    return context
-
-
-def _place_sockets() -> None:
-    """Has the fork server's socket lie where its name is short enough, and in the command's own folder where there is one.
-
-    `multiprocessing` would make a folder of its own, and complain at its end that ours is gone with it.
-    """
-    config = multiprocessing.process.current_process()._config  # type: ignore[attr-defined]
-    if config.get("tempdir") is not None:
-        return
-    folder = belongings.for_sockets()
-    if folder is not None:
-        atexit.register(shutil.rmtree, folder, ignore_errors=True)
-        config["tempdir"] = str(folder)
-    elif belongings.MARK in os.environ:
-        config["tempdir"] = tempfile.gettempdir()
-
-
-def _unsaid(rule: str) -> None:
-    """Adds a rule to the warnings that processes started from here keep to themselves."""
-    rules = os.environ.get("PYTHONWARNINGS", "")
-    if rule not in rules.split(","):
-        os.environ["PYTHONWARNINGS"] = ",".join(filter(None, (rules, rule)))
-
-
-def _start(child: Any, patience: float) -> None:
-    """Starts the child; the fork server, which may have to import torch first, has `patience` seconds to answer.
-
-    Raises:
-        ChildFailed: it gave no answer, and was ended; the next child gets a new one.
-    """
-    late = threading.Timer(patience, _end_server)
-    late.daemon = True
-    late.start()
-    try:
-        child.start()
-    except (EOFError, OSError) as error:
-        silent = not late.is_alive()
-        said = f"gave no sign for {patience:.0f} s" if silent else f"is gone ({faults.brief(error)})"
-        fault = Fault(Cause.SILENT if silent else Cause.NOT_STARTED, f"the process that starts the others {said}")
-        raise ChildFailed(fault, "a new process", "starting") from None
-    finally:
-        late.cancel()
-
-
-def _end_server() -> None:
-    """Kills the fork server, where there is one: it may be stopped, and this process would wait for it."""
-    if start_method() == "forkserver":
-        from multiprocessing import forkserver
-
-        number = getattr(forkserver._forkserver, "_forkserver_pid", None)
-        if number is not None:
-            try:
-                os.kill(number, signal.SIGKILL)
-            except OSError:
-                return
+    return Started(target, args, patience).listen(at or _ignore, result or _ignore, patience)
 
 
 def _end(child: Any, grace: float) -> None:
@@ -189,7 +127,7 @@ def _end(child: Any, grace: float) -> None:
         child.kill()
         child.join(KILLED)
     if child.exitcode is None:  # only the fork server can tell, and it does not
-        _end_server()
+        fork_server.end()
         if known.lives:
             raise CaptureFailed(f"process {known.number} was killed and does not go, so nothing more can be measured",
                                 cure=f"see what holds it (ps -o stat,wchan,args -p {known.number}); a driver that hangs needs a restart of the machine")

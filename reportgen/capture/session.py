@@ -16,7 +16,7 @@ from ..errors import CaptureFailed, DeviceUnavailable
 from ..numbers.statistics import PROCESSES
 from ..run.workload import ARTICLE, Workload, altered
 from ..saying.progress import Progress, Silent
-from . import assemble, cause_words, causes, chains, evidence, limits, mask_step, neighbours, operands, patience, probes, processes, refusal, rounds, trying
+from . import assemble, cause_words, causes, chains, evidence, fork_server, limits, mask_step, neighbours, operands, patience, probes, processes, refusal, rounds, trying
 from .causes import Notice
 from .evidence_stage import COMPILE_PATIENCE, EvidenceStage
 from .faults import ChildFailed
@@ -94,7 +94,7 @@ class _Capture:
         self.journal.phases["whole"] = time.perf_counter() - began
         data = {
             **assemble.document(survey, self.request.label, started.strftime("%Y-%m-%dT%H:%M:%SZ"), __version__),
-            "protocol": assemble.protocol(plan, self.timed, processes.start_method(), timing.extent, retaken, _shortened(timing.shortened)),
+            "protocol": assemble.protocol(plan, self.timed, fork_server.start_method(), timing.extent, retaken, _shortened(timing.shortened)),
             "ceilings": self._value("ceilings", None),
             "clocks": assemble.clocks(self.timed, self.watch),
             "noticed": assemble.noticed(survey["notices"]),
