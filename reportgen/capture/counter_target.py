@@ -1,17 +1,21 @@
 """What Nsight Compute watches: one annotated forward per variant, after two to warm up, and each op of the mask step.
 
-    python -m reportgen.capture.counter_target DEVICE WORKLOAD_JSON VARIANT…
+    python -m reportgen.capture.counter_target DEVICE WORKLOAD_JSON GATE VARIANT…
 
-The profiler of torch stays off here; two tools cannot hold the counters at once. A variant that
+It imports torch and then waits until the file GATE is there (`-`: waits for nothing): starting under the tool takes seconds in
+which no GPU is touched, and something else may have it. The profiler of torch stays off here; two tools cannot hold the counters at once. A variant that
 does not run is left out: the timed processes have recorded why.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import sys
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from ..run.workload import Workload
@@ -20,6 +24,8 @@ from .counter_report import MASK_STEP, RANGE_PREFIX
 from .refusal import listening
 
 WARM_UP = 2
+NO_GATE = "-"
+GATE_LOOK = 0.02
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -27,7 +33,8 @@ def main(arguments: Sequence[str]) -> int:
 
     import variants
 
-    device, workload, *names = arguments
+    device, workload, gate, *names = arguments
+    _wait_for(gate)
     inputs = operands.make(device, Workload(**json.loads(workload)))
     with torch.no_grad():
         for variant in variants.load(tuple(names)):
@@ -40,6 +47,15 @@ def main(arguments: Sequence[str]) -> int:
         if operands.is_gpu(device):
             _mask_step(device, Workload(**json.loads(workload)))
     return 0
+
+
+def _wait_for(gate: str) -> None:
+    """Returns when the file is there; ends this process when whoever started it is gone, for then nobody makes it."""
+    parent = os.getppid()
+    while gate != NO_GATE and not Path(gate).exists():
+        if os.getppid() != parent:
+            sys.exit(1)
+        time.sleep(GATE_LOOK)
 
 
 def _mask_step(device: str, workload: Workload) -> None:

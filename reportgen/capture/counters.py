@@ -15,13 +15,14 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from ..company import parents
 from ..run.workload import Workload
-from . import counter_report, libraries, mask_step, operands
+from . import counter_report, counter_target, libraries, mask_step, operands
 from .counter_report import MASK_STEP
 
 METRICS = (
@@ -75,6 +76,7 @@ def measure(
     python: str = sys.executable,
     limit_s: float = LIMIT_SECONDS,
     mode: str = "auto",
+    gate: Path | None = None,
 ) -> Outcome:
     """`(counters, None)` or `(None, reason with its cure)`; never raises for what the tool does.
 
@@ -84,7 +86,8 @@ def measure(
 
     Args:
         mode: `auto` and `on` take counters, `off` does not.
-        limit_s: seconds after which the tool and all that it started is ended.
+        limit_s: seconds after which the tool and all that it started is ended; they begin when the gate is open.
+        gate: a file; the tool is started at once, and the GPU is left alone until somebody has made that file.
     """
     if mode == "off":
         return None, "turned off; to take counters, leave COUNTERS at auto"
@@ -92,15 +95,15 @@ def measure(
     tools = () if missing else find()
     if missing or not tools:
         return None, missing or "Nsight Compute (ncu) was not found; install it with the CUDA toolkit and put it on the PATH"
-    target = [python, "-m", "reportgen.capture.counter_target", device, json.dumps(workload.to_json()), *variant_ids]
+    target = [python, "-m", "reportgen.capture.counter_target", device, json.dumps(workload.to_json()), str(gate or counter_target.NO_GATE), *variant_ids]
     tensor = tensor_metrics(workload, _tf32_allowed())
     metrics = (*METRICS, *PIPE_METRICS, *tensor)
     first: str | None = None
     for tool in tools[:TRIED]:
-        result, reason = _attempt(tool, target, metrics, limit_s)
+        result, reason = _attempt(tool, target, metrics, limit_s, gate)
         for fewer in ((*METRICS, *tensor), (*METRICS, *PIPE_METRICS), METRICS):
             if result is None and reason and _UNKNOWN_METRIC.search(reason):
-                result, reason = _attempt(tool, target, fewer, limit_s)
+                result, reason = _attempt(tool, target, fewer, limit_s, gate)
         if result is not None:
             result["missing"] = [name for name in metrics if name not in result["metrics"]]
             return {"tool": version(tool), **_apart(result)}, None
@@ -174,11 +177,11 @@ def command(tool: str, target: Sequence[str], metrics: Sequence[str], log: Path)
     ]  # fmt: skip
 
 
-def _attempt(tool: str, target: Sequence[str], metrics: Sequence[str], limit_s: float) -> Outcome:
+def _attempt(tool: str, target: Sequence[str], metrics: Sequence[str], limit_s: float, gate: Path | None) -> Outcome:
     with tempfile.TemporaryDirectory(prefix="counters-") as folder:
         log, printed = Path(folder) / "ncu.csv", Path(folder) / "printed.txt"
         try:
-            code = _run(command(tool, target, metrics, log), printed, limit_s)
+            code = _run(command(tool, target, metrics, log), printed, limit_s, gate)
         except OSError as error:
             return None, f"Nsight Compute could not be started ({error.strerror}); install it anew"
         report = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
@@ -191,8 +194,8 @@ def _attempt(tool: str, target: Sequence[str], metrics: Sequence[str], limit_s: 
         return None, explain(said, code) or f"Nsight Compute's output could not be read ({problem}); run `ncu --version` to see whether it works"
 
 
-def _run(arguments: list[str], printed: Path, limit_s: float) -> int | None:
-    """The exit status, or `None` if it ran too long. Everything that it started is ended in any case.
+def _run(arguments: list[str], printed: Path, limit_s: float, gate: Path | None = None) -> int | None:
+    """The exit status, or `None` if it ran too long once the gate was open. Everything that it started is ended in any case.
 
     Output goes to a file: a grandchild that outlives the tool would keep a pipe open for ever.
     """
@@ -202,6 +205,8 @@ def _run(arguments: list[str], printed: Path, limit_s: float) -> int | None:
         process = subprocess.Popen(arguments, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, cwd=ROOT, env=environment,
                                    start_new_session=True, preexec_fn=parents.killed_with_parent)
         try:
+            while gate is not None and not gate.exists() and process.poll() is None:
+                time.sleep(counter_target.GATE_LOOK)
             return process.wait(timeout=limit_s)
         except subprocess.TimeoutExpired:
             return None

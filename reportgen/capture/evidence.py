@@ -164,7 +164,7 @@ def _prefetch_compiler() -> None:
         return
 
 
-def count(report: Report, variant_ids: tuple[str, ...], device: str, workload: Workload, mode: str) -> counters.Outcome:
-    """Hardware counters, taken by a tool that runs the forwards itself; this process stays off the GPU."""
+def count(report: Report, variant_ids: tuple[str, ...], device: str, workload: Workload, mode: str, gate: Path) -> counters.Outcome:
+    """Hardware counters, taken by a tool that runs the forwards itself once the file `gate` is there; this process stays off the GPU."""
     report.at("all variants", "hardware counters")
-    return counters.measure(variant_ids, device, workload, mode=mode)
+    return counters.measure(variant_ids, device, workload, mode=mode, gate=gate)

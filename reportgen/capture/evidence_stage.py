@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -27,9 +28,11 @@ class EvidenceStage:
         self.answers: dict[Task, dict[str, Any]] = {}
         self.retaken: dict[str, str] = {}
         self._again: set[Task] = set()
+        self._after: dict[Task, Callable[[], None]] = {}
 
-    def run(self, tasks: list[Task]) -> dict[Task, dict[str, Any]]:
-        """Answers every task: one during which two processes die gets that as its answer."""
+    def run(self, tasks: list[Task], after: Mapping[Task, Callable[[], None]] | None = None) -> dict[Task, dict[str, Any]]:
+        """Answers every task: one during which two processes die gets that as its answer. after: what is called when a task has its answer."""
+        self._after = dict(after or {})
         while left := [task for task in tasks if task not in self.answers]:
             try:
                 self._work(left, self._answered)
@@ -61,6 +64,7 @@ class EvidenceStage:
             return
         self.answers[task] = answer
         self.journal.add(f"evidence: {task[0]}", answer["seconds"])
+        self._after.pop(task, _nothing)()
 
     def _retake(self, names: list[str]) -> None:
         """Traces of which no forward is whole are taken again, each by itself; the better one is kept.
@@ -105,6 +109,10 @@ class EvidenceStage:
         if read is None:
             return None
         return read.loss if read.has_gpu_lane or read.loss else TraceLoss(Loss.NO_LANE, len(read.forwards), 0, 0)
+
+
+def _nothing() -> None:
+    return None
 
 
 def _read(document: Any) -> Trace | None:

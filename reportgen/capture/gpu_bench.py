@@ -23,6 +23,8 @@ SLOW_CALL = 0.05
 class GpuBench:
     """CUDA graphs and events; where a graph cannot be captured, a queue behind a GPU-side sleep."""
 
+    one_clock = False
+
     def __init__(self, device: str, no_graphs: str | None = None) -> None:
         """no_graphs: why no CUDA graph is to be tried, or `None`."""
         import torch

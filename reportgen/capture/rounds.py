@@ -30,7 +30,7 @@ class Plan:
     """What a timing process is to do.
 
     process: its number, from which the order of the variants follows
-    rounds: how often every quantity of every variant is measured
+    rounds: how often every quantity of every variant is measured at most; less often where the rounds agree (see `timing.steady`)
     settle_seconds: longest warm-up of one variant
     patience_seconds: no further round is begun after so much time
     most_threads: torch gets no more CPU threads than these; `None` leaves its own choice
@@ -111,6 +111,7 @@ class _Process:
         self.settled: dict[str, bool] = {}
         self.clocks: list[dict[str, Any]] = []
         self.rounds_done = 0
+        self.medians: dict[tuple[str, str], list[float]] = {}
         self.phases: dict[str, float] = {}
         self.processors = neighbours.Processors()
         self.pinned = False
@@ -190,16 +191,19 @@ class _Process:
         """variant → quantity → values of all rounds; on a slow or busy machine fewer rounds than planned."""
         values: dict[str, dict[str, list[float]]] = {name: {} for name in self.variants}
         for turn in range(self.plan.rounds):
-            if turn and self._late():
+            if turn and (self._late() or timing.steady(self.medians[name, quantity] for name, quantity in self.medians if name in self._alive())):
                 break
             self._each("rounds", self._turn(3 + turn), lambda variant: self._round(variant, values[variant.id]))
             self.rounds_done = turn + 1
         began = time.perf_counter()
-        for turn in range(HOST_ROUNDS * self.plan.rounds):
-            if turn and (self._late() or turn >= self.plan.rounds and time.perf_counter() - began > patience.HOST_SECONDS):
+        for turn in range(HOST_ROUNDS * self.rounds_done):
+            if turn and (self._late() or turn >= self.rounds_done and time.perf_counter() - began > patience.HOST_SECONDS):
                 break
             whole = [name for name in self._turn(100 + turn) if not self.variants[name].brief]
             self._each("host time", whole, lambda variant: self._host_block(variant, values[variant.id]))
+        if self.bench.one_clock:
+            for found in values.values():
+                found.setdefault("wall_time", found.get("host_time", []))
         return values
 
     def _late(self) -> bool:
@@ -267,7 +271,9 @@ class _Process:
             began = time.perf_counter()
             found = [block()]
             again = timing.repeats(time.perf_counter() - began) - 1
-            values.setdefault(quantity, []).extend(found + [block() for _ in range(again)])
+            found += [block() for _ in range(again)]
+            values.setdefault(quantity, []).extend(found)
+            self.medians.setdefault((variant.id, quantity), []).append(median(found))
             if quantity == "gpu_time" and self.sampler.available:
                 self.clocks.append({"variant": variant.id, **self.sampler.sample()})
 
@@ -281,7 +287,6 @@ class _Process:
         self.report.at("naive", "chains of forwards")
         one = [median(values[name].get("gpu_time") or values[name]["wall_time"]) for name in chains.CHAINED]
         return chains.measure(self.bench, self.variants, self.inputs.arguments(0), sum(one) / len(one), self.plan.chain_seconds, self._late)
-
 
     def _mask_step(self) -> dict[str, Any]:
         """The last thing of a process: whatever becomes of it, all else has been measured."""

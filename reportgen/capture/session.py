@@ -18,6 +18,7 @@ from ..run.workload import ARTICLE, Workload, altered
 from ..saying.progress import Progress, Silent
 from . import assemble, cause_words, causes, chains, evidence, fork_server, limits, mask_step, neighbours, operands, patience, probes, processes, refusal, rounds, trying
 from .causes import Notice
+from .counter_stage import CounterStage
 from .evidence_stage import COMPILE_PATIENCE, EvidenceStage
 from .faults import ChildFailed
 from .journal import Journal
@@ -25,7 +26,9 @@ from .patience import Extent
 from .timing_stage import Shortened, TimingStage
 
 ROUNDS = 3
-GPU_SETTLE, CPU_SETTLE = 0.25, 0.15
+NOTHING_TIMED: evidence.Task = ("probes", None)
+"""From here on nothing is timed for a while: what is started beside it disturbs nothing."""
+GPU_SETTLE, CPU_SETTLE = 0.25, 0.06
 
 
 @dataclass(frozen=True)
@@ -61,9 +64,11 @@ def capture(request: CaptureRequest, progress: Progress | None = None) -> tuple[
         CaptureFailed: nothing could be measured.
     """
     progress = progress or Silent()
+    started = _Capture(request, progress)
     try:
-        return _Capture(request, progress).run()
+        return started.run()
     finally:
+        started.end()
         progress.end()
 
 
@@ -74,6 +79,12 @@ class _Capture:
         variant_room.load(request.variants)  # names that are unknown are refused before anything runs
         self.timed = assemble.Timed()
         self.answers: dict[evidence.Task, dict[str, Any]] = {}
+        self.counting: CounterStage | None = None
+
+    def end(self) -> None:
+        """Ends what was begun and is not finished."""
+        if self.counting is not None:
+            self.counting.give_up()
 
     def run(self) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
         began, started = time.perf_counter(), datetime.now(timezone.utc)
@@ -88,8 +99,9 @@ class _Capture:
         timing = self._timing(survey["device"])
         self.timed = timing.run(plan)
         plan = replace(plan, no_graphs=timing.no_graphs)
+        self.counting = CounterStage(self.journal, survey["device"], self.workload, self.request.counters)
         compiled, retaken = self._evidence(survey, plan, timing.extent)
-        counted, uncounted = self._count(survey, plan)
+        counted, uncounted = self._count(self.counting, survey["device"])
         self.watch.look("end")
         self.journal.phases["whole"] = time.perf_counter() - began
         data = {
@@ -200,11 +212,12 @@ class _Capture:
         tasks += [("profiler", None), *(("trace", name) for name in alive)]
         if device != "cpu" and training:
             tasks += [("training_kernels", name) for name in named]
-        tasks += [("probes", None)]
-        tasks += [(task, name) for name in slow for task in ("compiled", "numerics", "masked_row", "memory", "trace")]
+        tasks += [NOTHING_TIMED]
         if training:
             tasks += [("own_mask", name) for name in named]
-        return tasks if self.request.quick else [*tasks, ("picks", None), *trying.steps()]  # last: what poisons the device costs nothing else
+        if not self.request.quick:
+            tasks += [("picks", None), *trying.steps()]  # what poisons the device ends this process, and another one does the rest
+        return [*tasks, *((task, name) for name in slow for task in ("compiled", "numerics", "masked_row", "memory", "trace"))]
 
     def _evidence(self, survey: dict[str, Any], plan: rounds.Plan, extent: Extent) -> tuple[assemble.Timed, dict[str, str]]:
         """Tasks in one process, and in another one after a crash; the timing of the slow starters, and which traces were taken twice."""
@@ -212,9 +225,11 @@ class _Capture:
         tasks = self._tasks(device, plan, extent.training)
         slow = tuple(dict.fromkeys(name for task, name in tasks if task == "compiled" and name))
         arguments = (device, survey["workload"], replace(plan, variants=slow, process=self.request.processes, chains=False, mask_step=False), extent.trace)
+        ran = self._ran()
+        beside = {NOTHING_TIMED: lambda: counting.begin(ran)} if self._counts(device) and (counting := self.counting) else {}
         stage = EvidenceStage(self.journal, device, arguments, patience.FORCED_SILENCE if self.request.force and not operands.is_gpu(device) else COMPILE_PATIENCE)
         with self.journal.stage("evidence", "traces, accuracy, memory, ceilings"):
-            self.answers = stage.run(tasks)
+            self.answers = stage.run(tasks, beside)
         return self._compiled(slow), stage.retaken
 
     def _compiled(self, slow: tuple[str, ...]) -> assemble.Timed:
@@ -228,16 +243,16 @@ class _Capture:
                 timed.failures.update(answer["value"]["failures"])
         return timed
 
-    def _count(self, survey: dict[str, Any], plan: rounds.Plan) -> tuple[Any, str | None]:
+    def _count(self, counting: CounterStage, device: str) -> tuple[Any, str | None]:
         """Hardware counters of the variants that ran, or why there are none."""
         if self.request.quick:
             return None, "not taken in a quick run"
-        ran = tuple(name for name in plan.variants if self.timed.samples(name))
-        with self.journal.stage("counters", "hardware counters") if self._counts(survey["device"]) else nullcontext():
-            try:
-                return processes.run(evidence.count, (ran, survey["device"], survey["workload"], self.request.counters), at=self.progress.at)
-            except ChildFailed as failure:
-                return None, f"taking them failed: {failure.reason}"
+        with self.journal.stage("counters", "hardware counters") if self._counts(device) else nullcontext():
+            return counting.finish(self._ran())
+
+    def _ran(self) -> tuple[str, ...]:
+        """The variants whose forwards were timed in fresh processes, in their order."""
+        return tuple(variant.id for variant in self.variants if self.timed.samples(variant.id))
 
 
 def surveyed(device: str | None, workload: Workload | None, progress: Progress) -> dict[str, Any]:

@@ -7,7 +7,7 @@ runs once and gives seconds per forward. The arithmetic of how much work a block
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from math import ceil
 from statistics import median
@@ -28,6 +28,10 @@ process 1.7 s: torch's dispatch modes import its compiler.)"""
 MOST_QUEUED = MOST_LAUNCHES // LAUNCHES_PER_FORWARD
 LEAST_CALLS = 10
 AGREEMENT = 0.01
+STEADY = 0.005
+"""Rounds of one process that agree within this share decide its median: the simulation of the rule (`numbers.power`) takes 0.5 % as
+the least noise that a process has, and a further round could move the median by half of that at most."""
+LEAST_ROUNDS = 2
 
 
 def forwards_per_graph(seconds: float, sets: int = 1) -> int:
@@ -75,6 +79,15 @@ def settle(block: Block, most_seconds: float, clock: Callable[[], float] = time.
             return False
 
 
+def steady(rounds: Iterable[Sequence[float]]) -> bool:
+    """True if there are two rounds or more, and in each row the medians of all rounds agree. rounds: per variant and quantity, one median per round.
+
+    >>> steady([[100.0, 100.4], [7.0, 7.01]]), steady([[100.0, 100.6]]), steady([[100.0]])
+    (True, False, False)
+    """
+    return all(len(medians) >= LEAST_ROUNDS and max(medians) <= min(medians) * (1 + STEADY) for medians in rounds)
+
+
 @dataclass
 class Prepared:
     """A variant ready to be timed.
@@ -118,6 +131,8 @@ class CpuBench:
     """Plain clocks: on a CPU a call returns when the work is done."""
 
     timer = "wall"
+    one_clock = True
+    """Wall time is host time, so it is taken once."""
     block_seconds = 0.01
 
     def synchronize(self) -> None:
@@ -139,8 +154,7 @@ class CpuBench:
         block = timed_loop(call, count)
         if brief:
             return Prepared({"wall_time": block}, warm=block, forwards={"wall_time": count})
-        return Prepared({"wall_time": block, "host_time": timed_loop(call, count)}, warm=block,
-                        forwards={"wall_time": count, "host_time": count})
+        return Prepared({"host_time": block}, warm=block, forwards={"wall_time": count, "host_time": count})
 
     def chain(self, step: Callable[[Any], Any], first: Any, layers: int, fill: int = 24) -> Block:
         """Seconds for `layers` forwards, each fed with the one before; `fill` is the GPU's."""

@@ -85,30 +85,55 @@ def test_each_variant_makes_the_first_call_of_some_process():
 
 
 
-def test_host_time_is_taken_in_many_short_blocks_with_the_variants_in_turn():
-    """A processor that slows down for a while slows a few blocks of every variant, not all of one."""
+def rounds_of(seconds, one_clock: bool = False):
+    """`_rounds` of two variants and an extra whose blocks take `seconds(number of blocks so far)`; the process, its values, and the blocks in order."""
     from contextlib import nullcontext
     from types import SimpleNamespace
 
     taken: list[str] = []
     process = object.__new__(rounds._Process)
     names = ("a", "b")
-    process.variants = {name: SimpleNamespace(id=name, pinned=nullcontext, brief=name == "extra") for name in (*names, "extra")}
-    process.failures, process.phases, process.lap, process.began = {}, {}, 0.0, rounds.time.perf_counter()
+    process.variants = {name: SimpleNamespace(id=name, pinned=nullcontext, brief=name == "extra", slow_start=False) for name in (*names, "extra")}
+    process.failures, process.phases, process.lap, process.began, process.medians, process.rounds_done = {}, {}, 0.0, rounds.time.perf_counter(), {}, 0
     process.report = SimpleNamespace(at=lambda *_: None)
     process.plan = rounds.Plan("cpu", SimpleNamespace(), (*names, "extra"), process=0, rounds=3, settle_seconds=0.0)
     process.sampler = SimpleNamespace(available=False)
+    process.bench = SimpleNamespace(one_clock=one_clock)
 
     def block(name: str, quantity: str):
         def call() -> float:
             taken.append(f"{name} {quantity}")
-            return 0.1
+            return seconds(len(taken))
         return call
 
-    process.prepared = {name: SimpleNamespace(blocks={q: block(name, q) for q in ("wall_time", "host_time")}) for name in names}
+    quantities = ("host_time",) if one_clock else ("wall_time", "host_time")
+    process.prepared = {name: SimpleNamespace(blocks={q: block(name, q) for q in quantities}) for name in names}
     process.prepared["extra"] = SimpleNamespace(blocks={"wall_time": block("extra", "wall_time")})
-    values = process._rounds()
+    return process, process._rounds(), taken
+
+
+def test_host_time_is_taken_in_many_short_blocks_with_the_variants_in_turn():
+    """A processor that slows down for a while slows a few blocks of every variant, not all of one."""
+    process, values, taken = rounds_of(lambda number: 0.1 * number)
     host = [entry for entry in taken if entry.endswith("host_time")]
+    assert process.failures == {}
     assert len(values["a"]["host_time"]) == len(values["b"]["host_time"]) == 12
     assert set(values["extra"]) == {"wall_time"}, "of an extra no more than its deciding time is taken"
     assert all({host[i][0], host[i + 1][0]} == {"a", "b"} for i in range(0, 24, 2))
+
+
+def test_rounds_end_when_they_agree():
+    """Two rounds that say the same decide a process's median; a third is taken where they are more than half a per cent apart."""
+    process, values, _ = rounds_of(lambda number: 0.1)
+    assert process.rounds_done == 2
+    assert len(values["a"]["host_time"]) == 8
+    process, values, _ = rounds_of(lambda number: 0.1 if number < 15 else 0.1006)
+    assert process.rounds_done == 3
+    process, values, _ = rounds_of(lambda number: 0.1 if number < 15 else 0.1004)
+    assert process.rounds_done == 2
+
+
+def test_where_a_call_returns_when_its_work_is_done_wall_time_is_host_time():
+    process, values, taken = rounds_of(lambda number: 0.1 * number, one_clock=True)
+    assert values["a"]["wall_time"] == values["a"]["host_time"] and len(values["a"]["wall_time"]) == 12
+    assert len(taken) == len(values["extra"]["wall_time"]) + 24, "each block is measured once"

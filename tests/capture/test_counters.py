@@ -9,7 +9,9 @@ from __future__ import annotations
 import csv
 import os
 import stat
+import subprocess
 import sys
+import threading
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -178,7 +180,8 @@ class TestTool:
         seen = (tmp_path / "seen").read_text().split("\n")
         assert seen[:4] == ["/bin/the-python", "-m", "reportgen.capture.counter_target", "cuda"]
         assert '"sequence": 1024' in seen[4]
-        assert tuple(seen[5:]) == SIX
+        assert seen[5] == "-", "it waits for nothing"
+        assert tuple(seen[6:]) == SIX
 
     def test_refused_counters_name_the_permission_and_the_cure(self, stand_in, monkeypatch: pytest.MonkeyPatch) -> None:
         stand_in("print('==ERROR== ERR_NVGPUCTRPERM - The user does not have permission to access NVIDIA GPU Performance Counters'); sys.exit(1)")
@@ -219,6 +222,30 @@ class TestTool:
         assert found is None and "did not finish within 0.5 s" in reason
         time.sleep(2.2)
         assert not late.exists()
+
+    def test_with_a_gate_the_tool_starts_at_once_and_its_time_counts_from_when_it_is_open(self, stand_in, tmp_path: Path) -> None:
+        gate, started = tmp_path / "gate", tmp_path / "started"
+        stand_in(f"pathlib.Path({str(started)!r}).touch()", "while not pathlib.Path(target[5]).exists(): time.sleep(0.01)",
+                 f"log.write_text(pathlib.Path({str(H200)!r}).read_text())")
+        answers: list[counters.Outcome] = []
+        waiting = threading.Thread(target=lambda: answers.append(measure(gate=gate, limit_s=1.0)))
+        waiting.start()
+        waiting.join(1.5)
+        assert started.exists() and not answers, "longer than the limit, and not ended"
+        gate.touch()
+        waiting.join(5)
+        assert answers and answers[0][1] is None
+
+    def test_a_target_that_nobody_opens_the_gate_for_ends_with_whoever_started_it(self, tmp_path: Path) -> None:
+        """Its parent starts it and ends; the target would wait for ever."""
+        wait = f"from reportgen.capture import counter_target; counter_target._wait_for({str(tmp_path / 'gate')!r})"
+        parent = f"import subprocess, sys; print(subprocess.Popen([sys.executable, '-c', {wait!r}]).pid, flush=True); __import__('time').sleep(1.5)"
+        done = subprocess.run([sys.executable, "-c", parent], capture_output=True, text=True, timeout=30, cwd=Path(__file__).resolve().parents[2])
+        child = int(done.stdout)
+        deadline = time.monotonic() + 5
+        while Path(f"/proc/{child}").exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert not Path(f"/proc/{child}").exists()
 
     def test_garbage_is_a_reason(self, stand_in) -> None:
         stand_in("log.write_bytes(bytes(range(256)) * 40)")
