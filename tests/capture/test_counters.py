@@ -329,5 +329,5 @@ def test_the_target_runs_the_variants_it_can(capsys: pytest.CaptureFixture[str],
     monkeypatch.setattr(torch.cuda.nvtx, "range_push", ranges.append)
     monkeypatch.setattr(torch.cuda.nvtx, "range_pop", lambda: ranges.append("end"))
     small = '{"name": "tiny", "batch": 1, "heads": 1, "sequence": 16, "head_dim": 16, "dtype": "float32"}'
-    assert counter_target.main(["cpu", small, "naive", "sdpa_math", "sdpa_cudnn"]) == 0
+    assert counter_target.main(["cpu", small, counter_target.NO_GATE, "naive", "sdpa_math", "sdpa_cudnn"]) == 0
     assert ranges == ["attn_naive", "end", "attn_sdpa_math", "end"]
