@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from ..numbers.statistics import Estimate
 from ..saying.markup import sentence
 from ..saying.units import Seconds, significant
+from .charts.palettes import of_variant
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ class Bar:
     def __str__(self) -> str:
         eighths = max(1, round(8 * LONGEST_BAR * self.share))
         drawn = "█" * (eighths // 8) + BLOCKS[eighths % 8].strip()
-        return f'<span class="bar {self.id.replace("_", "-")}" aria-hidden="true">{drawn}</span>'
+        return f'<span class="bar {of_variant(self.id).name}" aria-hidden="true">{drawn}</span>'
 
 
 def us(value: Estimate | float | None) -> str | None:
