@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import math
 import re
+from array import array
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -19,11 +21,14 @@ from ..trace.whole import Lane, Raw, Thread, WholeTrace
 from .model import Arguments, Place, Tensor
 
 REACH = 160
-"""Most steps that are looked at on each side of a softmax: a model that builds its bias between needs some forty."""
+"""Most ops that are looked at on each side of a softmax: a model that builds its bias between needs some forty."""
+PASSED = 12
+"""Most products with matrices or weights among them: one that works its bias out with a small network needs a few."""
 
 _SOFTMAX = re.compile(r"(?!.*(?:log_?softmax|backward|topk|top_k|_moe_|sampling|cross_entropy)).*softmax.*", re.I)
 _PRODUCT = re.compile(r"aten::(?:bmm|baddbmm|matmul|einsum)|triton_tem_fused_\w*?b(?:add)?bmm\w*")
 _INNER = re.compile(r"aten::(?:bmm|baddbmm|mm|addmm)|triton_tem_fused_\w*?b(?:add)?bmm\w*")
+_WEIGHED = re.compile(r"aten::(?:linear|addmm|mm|_?convolution\w*|native_layer_norm|layer_norm|rms_norm)")
 _PICKS = re.compile(r"aten::(?:topk|sort|argsort|multinomial|argmax|nll_loss\w*|cross_entropy\w*|one_hot|scatter\w*|_log_softmax|log_softmax|log|cumsum|histc|bincount|nonzero)_?")
 """What nobody does with the weights of attention between the softmax and the product."""
 _VIEW = r"view|reshape|_reshape_alias|_unsafe_view|expand|expand_as|permute|transpose|t|unsqueeze|squeeze|slice|select|as_strided|contiguous|clone|copy|to|_to_copy|type_as|float|half|detach|alias"
@@ -87,6 +92,7 @@ class _Names:
         self.softmax = frozenset(place for place, name in enumerate(names) if "oftmax" in name and _SOFTMAX.fullmatch(name))
         self.product = frozenset(place for place, name in enumerate(names) if "m" in name and _PRODUCT.fullmatch(name))
         self.inner = frozenset(place for place, name in enumerate(names) if "mm" in name and _INNER.fullmatch(name))
+        self.passed = self.product | self.softmax | frozenset(place for place, name in enumerate(names) if _WEIGHED.fullmatch(name))
         self.picks = frozenset(place for place, name in enumerate(names) if _PICKS.fullmatch(name))
         self.attention = frozenset(place for place, name in enumerate(names) if attention_ops.find(name))
         self.flex = frozenset(place for place, name in enumerate(names) if "flex_attention.py" in name and _FLEX.match(name))
@@ -98,25 +104,45 @@ class _Search:
     def __init__(self, trace: WholeTrace, index: int, lane: Thread, kinds: _Names, known: dict[object, Arguments]) -> None:
         self.index, self.lane, self.kinds, self.names, self.known = index, lane, kinds, trace.names, known
         self.taken: set[int] = set()
+        self.beside: dict[int, list[int]] = {}
 
     def chains(self) -> Iterator[Chain]:
-        lane, softmax = self.lane, self.kinds.softmax
-        for event in range(len(lane)):
-            if lane.name[event] in softmax and lane.lane[event] == Lane.OP:
-                found = self._chain(event)
-                if found:
-                    self.taken.update(part.event for part in found.parts)
-                    yield found
+        names, lanes = self.kinds.softmax, self.lane.lane
+        softmaxes = [event for event, place in enumerate(self.lane.name) if place in names and lanes[event] == Lane.OP]
+        if not softmaxes:
+            return
+        around = self._around()
+        self.beside = self._beside(around, {around[event] for event in softmaxes})
+        for event in softmaxes:
+            found = self._chain(event, around[event])
+            if found:
+                self.taken.update(part.event for part in found.parts)
+                yield found
 
-    def _chain(self, event: int) -> Chain | None:
+    def _around(self) -> array[int]:
+        """The innermost op around each event, −1 where there is none."""
+        lanes, found = self.lane.lane, array("i")
+        keep = found.append
+        for parent in self.lane.parent:
+            keep(parent if parent < 0 or lanes[parent] == Lane.OP else found[parent])
+        return found
+
+    def _beside(self, around: array[int], levels: set[int]) -> dict[int, list[int]]:
+        """The ops that lie beside each other: the op around them → all of them in order."""
+        found: dict[int, list[int]] = {level: [] for level in levels}
+        for event, (level, lane) in enumerate(zip(around, self.lane.lane)):
+            if level in found and lane == Lane.OP:
+                found[level].append(event)
+        return found
+
+    def _chain(self, event: int, level: int) -> Chain | None:
         """The chain around a softmax, or `None` where it is another op's, or none of attention."""
-        level, flex = -1, False
+        flex = False
         for around in self.lane.around(event):
             place = self.lane.name[around]
             if self.lane.lane[around] == Lane.OP:
                 if place in self.kinds.attention or place in self.kinds.softmax:
                     return None
-                level = around if level < 0 else level
             elif place in self.kinds.flex:
                 flex = True
         weights = self._weights(event)
@@ -138,60 +164,39 @@ class _Search:
     def _scores(self, event: int, level: int, weights: _Weights) -> tuple[_Product | None, list[int]]:
         """The product that made what the softmax works on, and the steps from it to the softmax, last first."""
         steps: list[int] = []
-        for step in self._before(event, level):
+        for step in self._near(event, level, -1):
             product = self._product(step)
             if product is not None and step not in self.taken and _makes(product, weights):
                 return product, steps
             if not weights.numbers and (product is not None or not _BETWEEN.fullmatch(self._name(step))):
-                return None, []
-            steps.append(step)
-            if len(steps) == REACH:
                 break
+            steps.append(step)
         return None, []
 
     def _values(self, event: int, level: int, weights: _Weights, scores: _Product) -> tuple[_Product | None, list[int]]:
         """The product that takes what comes out of the softmax, and the steps up to it."""
         steps: list[int] = []
-        for step in self._after(event, level):
+        for step in self._near(event, level, 1):
             if self.lane.name[step] in self.kinds.picks:
-                return None, []
+                break
             product = self._product(step)
             if product is not None and step not in self.taken and _takes(product, weights, scores):
                 return product, steps
             if not weights.numbers and (product is not None or not _AFTER.fullmatch(self._name(step))):
-                return None, []
-            steps.append(step)
-            if len(steps) == REACH:
                 break
+            steps.append(step)
         return None, []
 
-    def _before(self, event: int, level: int) -> Iterator[int]:
-        """The ops before it that lie beside it, the last first. level: the op around all of them, −1 for none."""
-        lane, parent = self.lane.lane, self.lane.parent
-        at = event - 1
-        while at > level:
-            top, node = -1, at
-            while node > level:
-                if lane[node] == Lane.OP:
-                    top = node
-                node = parent[node]
-            if node != level:
+    def _near(self, event: int, level: int, step: int) -> Iterator[int]:
+        """The ops beside it, away from it to either side: as many as a chain may reach over, and no more products than it may pass."""
+        beside = self.beside[level]
+        at, passed = bisect_left(beside, event) + step, 0
+        for _ in range(REACH):
+            if not 0 <= at < len(beside) or passed > PASSED:
                 return
-            if top >= 0:
-                yield top
-                at = top
-            at -= 1
-
-    def _after(self, event: int, level: int) -> Iterator[int]:
-        """The ops behind it that lie beside it."""
-        lane = self.lane
-        at, end = lane.behind(event), lane.behind(level) if level >= 0 else len(lane)
-        while at < end:
-            if lane.lane[at] == Lane.OP:
-                yield at
-                at = lane.behind(at)
-            else:
-                at += 1
+            passed += self.lane.name[beside[at]] in self.kinds.passed
+            yield beside[at]
+            at += step
 
     def _name(self, event: int) -> str:
         return self.names[self.lane.name[event]]
