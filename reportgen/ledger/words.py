@@ -10,7 +10,8 @@ from .model import Advice, Arguments, Backend, CallSite, Cause, Cure, Drag, Drag
 
 SMALL = 0.01
 """A share of the GPU time below which nothing is worth a word of its own."""
-_TYPES = {"c10::BFloat16": "bf16", "c10::Half": "fp16", "float": "fp32", "double": "fp64", "bool": "bool"}
+_TYPES = {"c10::BFloat16": "bf16", "c10::Half": "fp16", "float": "fp32", "double": "fp64", "c10::Float8_e4m3fn": "fp8 e4m3", "c10::Float8_e5m2": "fp8 e5m2",
+          "unsigned char": "uint8", "signed char": "int8", "int": "int32", "long int": "int64", "long": "int64"}
 _KINDS = {Kind.FLASH_ATTN: "flash-attn", Kind.XFORMERS: "xformers", Kind.TRANSFORMER_ENGINE: "TransformerEngine", Kind.VLLM: "vLLM", Kind.SGLANG: "SGLang", Kind.AITER: "AITER",
           Kind.FLASHINFER: "FlashInfer", Kind.TENSORRT_LLM: "TensorRT-LLM", Kind.SAGE: "SageAttention", Kind.VARLEN: "`varlen_attn`", Kind.FLEX: "flex_attention, not compiled",
           Kind.BY_HAND: "written by hand"}
@@ -89,13 +90,18 @@ def worth(site: CallSite, ledger: Ledger) -> float:
 
 def kind(site: CallSite) -> str:
     """How attention is computed at a place."""
+    alone = ", backward without its forward" if site.calls and site.calls[0].alone else ""
+    return f"{_kind(site)}{alone}"
+
+
+def _kind(site: CallSite) -> str:
     if site.kind is Kind.SDPA:
         return f"SDPA, {site.backend.value}" if site.backend else "SDPA, backend not recorded"
     if site.kind is Kind.BACKEND:
         return f"SDPA's {site.backend.value} op, called by itself" if site.backend else code(site.op)
     if site.kind in (Kind.KERNEL, Kind.UNKNOWN):
-        family = next((kernel.family for kernel in site.kernels if kernel.family), None) or "attention"
-        return f"{family}, by its kernel's name" if site.kind is Kind.KERNEL else f"{family} under {code(site.op)}"
+        families = list(dict.fromkeys(kernel.family for kernel in site.kernels if kernel.family)) or ["attention"]
+        return f"{listed(families)}, by its kernel's name" if site.kind is Kind.KERNEL else f"{listed(families)} under {code(site.op)}"
     return _KINDS.get(site.kind) or site.kind.value
 
 
@@ -287,6 +293,17 @@ def more(ledger: Ledger) -> tuple[str, ...]:
         (of.ops and of.shapes and not of.strides, "Strides were not recorded: a layout that rules a backend out cannot be told."),
         (of.ops and not of.stacks, "Python's stack was not recorded, so places are told by module or op: profile with `with_stack=True`."),
     ) if missing)
+
+
+def sentences(ledger: Ledger) -> dict[str, object]:
+    """Whatever is said of the ledger as a whole, by what it is about."""
+    return {"headline": headline(ledger), "verdict": verdict(ledger), "caveats": list(caveats(ledger)), "rest": rest(ledger), "waiting": stretches(ledger),
+            "false_zeros": false_zeros(ledger), "record_more": list(more(ledger)), "method": list(method(ledger))}
+
+
+def plain(text: str) -> str:
+    """A sentence for a terminal: names without their backticks."""
+    return text.replace("`", "")
 
 
 def method(ledger: Ledger) -> tuple[str, ...]:

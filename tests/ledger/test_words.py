@@ -119,3 +119,15 @@ def test_how_to_record_more_is_said_only_where_something_is_missing():
         "Shapes were not recorded, so no argument can prove a cause: profile with `record_shapes=True`.",)
     assert words.more(ledger(recorded=replace(ALL, ops=False)))[0].startswith("No ops were recorded")
     assert WHOLE.cut is None
+
+
+def test_all_that_is_said_of_the_whole_is_in_the_json_too():
+    said = words.sentences(full())
+    assert list(said) == ["headline", "verdict", "caveats", "rest", "waiting", "false_zeros", "record_more", "method"]
+    assert said["headline"] == words.headline(full()) and said["caveats"] == list(words.caveats(full()))
+    assert words.plain("`a > b` twice") == "a > b twice"
+
+
+def test_a_backward_pass_without_its_forward_is_told():
+    of = flash()
+    assert words.kind(replace(of, calls=(replace(of.calls[0], alone=True),))) == "SDPA, flash, backward without its forward"
