@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
@@ -25,13 +26,17 @@ MOST_CRASHES = 12
 
 @dataclass
 class Taken:
-    """Where a map stands. there: points of an earlier session; fresh: of this one; left: not measured; whole: none is left"""
+    """Where a map stands. there: points of an earlier session; fresh: of this one; left: not measured; whole: none is left
+
+    recorded: points of the recorded file with other software that stays because it has more; `file` then lies aside. 0 where none stays.
+    """
 
     file: Path
     there: int = 0
     fresh: int = 0
     left: int = 0
     crashes: list[str] = field(default_factory=list)
+    recorded: int = 0
 
     @property
     def whole(self) -> bool:
@@ -78,17 +83,24 @@ def header(survey: dict[str, Any], slug: str) -> dict[str, Any]:
             "settings": described["settings"], "recorded_on": date.today().isoformat(), "rounds": mapping.ROUNDS}
 
 
-def take(survey: dict[str, Any], items: Sequence[Any], file: Path, slug: str, seconds: float, progress: Progress, anew: bool = False, work: Work = MAP) -> Taken:
+def take(survey: dict[str, Any], items: Sequence[Any], file: Path, slug: str, seconds: float, progress: Progress, anew: bool = False, work: Work = MAP,
+         aside: Path | None = None) -> Taken:
     """Measures those of `items` that `file` does not hold yet, for `seconds` at most.
 
-    A file of another device or other software is set aside (`map.jsonl` as `map.before.jsonl`); one that is the same is continued.
+    A file that was begun on this device with this software is continued. Beside one of another device or software a fresh one is taken, and it becomes the
+    recorded one when it is whole or has at least as many points; until then it is kept aside, and the next call continues it there.
+
+    Args:
+        anew: begin afresh in any case; a former file is kept aside as `map.before.jsonl`
+        aside: the folder where what is not recorded is kept; `aside` beside `file` if not given
 
     Raises:
         CaptureFailed: nothing could be measured.
     """
-    there = _continued(file, header(survey, slug), anew, work)
+    place = Place(file, aside or file.parent / "aside")
+    there = place.begin(header(survey, slug), anew, work)
     todo = [item for item in items if item not in there]
-    taken = Taken(file, there=len(there), left=len(todo))
+    taken = Taken(place.at, there=len(there), left=len(todo))
     until = time.monotonic() + seconds
     skip: list[tuple[str, str, str]] = []
     progress.plan(work.name, 1, min(seconds, len(todo) * 1.0))
@@ -96,7 +108,7 @@ def take(survey: dict[str, Any], items: Sequence[Any], file: Path, slug: str, se
     device = survey["device"]
 
     def measured(name: str, point: dict[str, Any]) -> None:
-        record.append(file, point)
+        record.append(place.at, point)
         taken.fresh += 1
         taken.left -= 1
         done.add(name)
@@ -112,6 +124,7 @@ def take(survey: dict[str, Any], items: Sequence[Any], file: Path, slug: str, se
             taken.crashes.append(f"{failure.subject}, {failure.phase}: {failure.reason}")
             _learn(skip, measured, failure, todo, work)
     progress.done()
+    taken.file, taken.recorded = place.end(taken)
     if not taken.fresh and not taken.there and todo and taken.crashes:
         raise CaptureFailed(f"none of the {work.noun} of the {work.name} could be measured ({taken.crashes[0]})", cure="`make doctor` says what this device can do")
     return taken
@@ -128,18 +141,55 @@ def _learn(skip: list[tuple[str, str, str]], measured: Any, failure: ChildFailed
     measured(item.id, work.lost(item, failure.reason))
 
 
-def _continued(file: Path, fresh: dict[str, Any], anew: bool, work: Work) -> set[Any]:
-    """What the file holds already, where it was begun on this device with this software; else it is begun."""
-    if file.is_file():
-        try:
-            old, items = work.there(file)
-        except ReportError:
-            old, items = None, set()
+class Place:
+    """Where a file is written: in its place, or aside while the recorded one has more to say. file: its place; aside: a folder"""
+
+    def __init__(self, file: Path, aside: Path) -> None:
+        self.at, self._file, self._aside, self._recorded = file, file, aside, 0
+
+    def begin(self, fresh: dict[str, Any], anew: bool, work: Work) -> set[Any]:
+        """What is held already of what the header `fresh` begins; where nothing is, it is begun."""
+        old, items = _held(self._file, work)
         if old is not None and not anew and same(old, fresh):
             return items
-        file.replace(file.with_name(f"{file.stem}.before{file.suffix}"))
-    record.begin(file, fresh)
-    return set()
+        if old is not None and not anew and items:
+            self.at, self._recorded = self._aside / self._file.name, len(items)
+            old, items = _held(self.at, work)
+            if old is not None and same(old, fresh):
+                return items
+        elif self._file.is_file():
+            self._set_aside()
+        record.begin(self.at, fresh)
+        return set()
+
+    def end(self, taken: Taken) -> tuple[Path, int]:
+        """Makes a file that lies aside the recorded one where it has earned that. Gives where it lies, and how many points of the recorded one keep it aside."""
+        if self.at != self._file and (taken.whole or taken.there + taken.fresh >= self._recorded):
+            fresh = self.at
+            self._set_aside()
+            move(fresh, self._file)
+            self.at, self._recorded = self._file, 0
+        return self.at, self._recorded
+
+    def _set_aside(self) -> None:
+        self._aside.mkdir(parents=True, exist_ok=True)
+        move(self._file, self._aside / f"{self._file.stem}.before{self._file.suffix}")
+
+
+def move(file: Path, target: Path) -> None:
+    """Puts `file` where `target` is, whole, also on another disk."""
+    beside = target.with_name(f".{target.name}.new")
+    shutil.copyfile(file, beside)
+    beside.replace(target)
+    file.unlink()
+
+
+def _held(file: Path, work: Work) -> tuple[record.Header | None, set[Any]]:
+    """A file's header and items; `None` where there is none that can be read."""
+    try:
+        return work.there(file) if file.is_file() else (None, set())
+    except ReportError:
+        return None, set()
 
 
 def same(old: record.Header, fresh: dict[str, Any]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,18 @@ def _parts(text: str) -> tuple[str, ...]:
     return parts
 
 
+@dataclass(frozen=True)
+class Place:
+    """file: where the map goes, the others beside it; slug: the device's; aside: the folder of what is not recorded"""
+
+    file: Path
+    slug: str
+    aside: Path
+
+    def of(self, name: str) -> Path:
+        return self.file.with_name(name)
+
+
 def _map(chosen: argparse.Namespace, layout: Layout, stages: Stages) -> int:
     stages.at(None if chosen.for_report else "what was measured is kept, and the same command goes on from there")
     if not chosen.for_report:
@@ -76,8 +89,9 @@ def _map(chosen: argparse.Namespace, layout: Layout, stages: Stages) -> int:
         slug = device_slug.distinct(survey["environment"]["device"], layout.recorded_devices())
         root = chosen.into or (layout.recorded if gpu and not chosen.no_record else layout.live)
         file = names.below(root, root / slug / record.MAP_FILE) if not chosen.into else root / slug / record.MAP_FILE
+        place = Place(file, slug, layout.aside / slug if root == layout.recorded else file.parent / "aside")
         for part in chosen.parts:
-            TAKE[part](survey, file, slug, chosen, shown)
+            TAKE[part](survey, place, chosen, shown)
     except OSError as error:
         raise ReportError(f"the map could not be written ({error.strerror})", where=str(error.filename or ""), cure="make room or give --into another disk; points that are written stay") from None
     finally:
@@ -86,49 +100,55 @@ def _map(chosen: argparse.Namespace, layout: Layout, stages: Stages) -> int:
     return 0
 
 
-def _take_map(survey: dict[str, Any], file: Path, slug: str, chosen: argparse.Namespace, shown: Any) -> None:
+def _take_map(survey: dict[str, Any], place: Place, chosen: argparse.Namespace, shown: Any) -> None:
     from ..capture import map_session
 
     gpu = map_session.gpu(survey["device"])
-    taken = map_session.take(survey, grid.points(gpu), file, slug, chosen.seconds or grid.SECONDS[gpu], shown, chosen.anew)
+    taken = map_session.take(survey, grid.points(gpu), place.file, place.slug, chosen.seconds or grid.SECONDS[gpu], shown, chosen.anew, aside=place.aside)
     _say(taken, "point", shown)
 
 
-def _take_why(survey: dict[str, Any], file: Path, slug: str, chosen: argparse.Namespace, shown: Any) -> None:
+def _take_why(survey: dict[str, Any], place: Place, chosen: argparse.Namespace, shown: Any) -> None:
     from ..capture import asking, map_session
     from ..shapes import answers, asked
 
     gpu = map_session.gpu(survey["device"])
-    taken = map_session.take(survey, asked.calls(gpu), file.with_name(answers.WHY_FILE), slug, WHY_SECONDS[gpu], shown, chosen.anew, asking.WHY)
+    taken = map_session.take(survey, asked.calls(gpu), place.of(answers.WHY_FILE), place.slug, WHY_SECONDS[gpu], shown, chosen.anew, asking.WHY, place.aside)
     _say(taken, "call", shown)
 
 
-def _take_extras(survey: dict[str, Any], file: Path, slug: str, chosen: argparse.Namespace, shown: Any) -> None:
+def _take_extras(survey: dict[str, Any], place: Place, chosen: argparse.Namespace, shown: Any) -> None:
     from ..capture import beside as taking
     from ..capture import map_session
     from ..shapes import beside
 
     gpu = map_session.gpu(survey["device"])
-    taken = map_session.take(survey, beside.points(gpu), file.with_name(beside.EXTRAS_FILE), slug, EXTRAS_SECONDS[gpu], shown, chosen.anew, taking.EXTRAS)
+    taken = map_session.take(survey, beside.points(gpu), place.of(beside.EXTRAS_FILE), place.slug, EXTRAS_SECONDS[gpu], shown, chosen.anew, taking.EXTRAS, place.aside)
     _say(taken, "point", shown)
 
 
-def _take_bill(survey: dict[str, Any], file: Path, slug: str, chosen: argparse.Namespace, shown: Any) -> None:
-    """A bill that is there is kept, where it is this device's and software's."""
+def _take_bill(survey: dict[str, Any], place: Place, chosen: argparse.Namespace, shown: Any) -> None:
+    """A bill that is there is kept, where it is this device's and software's; one with more prices stays, and the fresh one lies aside."""
     from ..capture import bill as taking
     from ..capture import map_session
     from ..shapes import bill
 
-    there = file.with_name(bill.BILL_FILE)
-    if not chosen.anew and there.is_file():
-        try:
-            if map_session.same(bill.read(there).header, map_session.header(survey, slug)):
-                shown.note(f"{there.name} was there; --anew takes it again")
-                return
-        except ReportError:
-            pass  # a damaged one is taken anew
-    for row in taking.take(survey, there, slug, shown):
+    there = place.of(bill.BILL_FILE)
+    known = None
+    try:
+        known = bill.read(there) if there.is_file() else None
+    except ReportError:
+        pass  # a damaged one is taken anew
+    if known is not None and not chosen.anew and map_session.same(known.header, map_session.header(survey, place.slug)):
+        shown.note(f"{there.name} was there; --anew takes it again")
+        return
+    fresh = place.aside / there.name
+    for row in taking.take(survey, fresh, place.slug, shown):
         shown.note(f"note: a process ended at {row}")
+    if known is not None and not chosen.anew and bill.prices(bill.read(fresh)) < bill.prices(known):
+        shown.note(f"{there.name} was taken with other software and has fewer prices than the recorded one, which stays; the fresh one lies in {fresh}")
+        return
+    map_session.move(fresh, there)
     shown.note(f"{there.name} taken")
 
 
@@ -138,5 +158,8 @@ TAKE = {"map": _take_map, "why": _take_why, "bill": _take_bill, "extras": _take_
 def _say(taken: Any, noun: str, shown: Any) -> None:
     for crash in taken.crashes:
         shown.note(f"note: a process ended at {crash}")
+    if taken.recorded:
+        shown.note(f"note: the recorded {taken.file.name} is of other software and has {plural(taken.recorded, noun)}, so it stays; this one, with {taken.there + taken.fresh}, lies in "
+                   f"{taken.file} until it has as many")
     rest = "" if taken.whole else f"; {plural(taken.left, noun)} left: the same command goes on"
     shown.note(f"{taken.file.name}: {plural(taken.fresh, noun)} measured, {taken.there} were there{rest}")

@@ -94,6 +94,11 @@ class Bill:
         return next((one for one in self.rows if (one.backend, one.mask, one.gradients, one.avoid) == (backend, mask, gradients, avoid)), None)
 
 
+def prices(found: Bill) -> int:
+    """How many of its ways of calling have one."""
+    return sum(bool(row.first) for row in found.rows)
+
+
 def predict(row: Row, lengths: Sequence[int], begun: bool = True) -> float:
     """Seconds of one waited call at each of `lengths`, in a process in which none of them was called before.
 

@@ -95,16 +95,6 @@ def test_an_interrupted_map_goes_on_without_a_point_lost_or_twice(monkeypatch: p
     assert [point.call for point in record.read(file).points] == list(CALLS)
 
 
-def test_other_software_begins_a_new_map_and_keeps_the_old_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
-    monkeypatch.setattr(processes, "run", lambda target, args, at, result, patience: [result(call.id, as_point(call)) for call in args[0].calls])
-    file = tmp_path / "map.jsonl"
-    map_session.take(SURVEY, CALLS, file, "cpu", 10, Shown())
-    newer = {**SURVEY, "environment": {**SURVEY["environment"], "software": {"torch": "2.14"}}}
-    assert map_session.take(newer, CALLS[:1], file, "cpu", 10, Shown()).fresh == 1
-    assert record.read(file).header.software == {"torch": "2.14"}
-    assert len(record.read(tmp_path / "map.before.jsonl").points) == 3
-
-
 def test_a_backend_that_ends_the_process_costs_itself(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     plans: list[mapping.Plan] = []
 
@@ -124,3 +114,55 @@ def test_a_backend_that_ends_the_process_costs_itself(monkeypatch: pytest.Monkey
     assert [len(plan.calls) for plan in plans] == [3, 3, 1] and taken.whole and len(taken.crashes) == 2
     lost = record.read(tmp_path / "map.jsonl").points[1]
     assert lost.call == WITH_GRADIENTS and {r.state for r in lost.readings} == {"failed"} and lost.readings[0].reason == "the process was killed by SIGABRT"
+
+
+def under(monkeypatch: pytest.MonkeyPatch, file: Path, version: str, calls: tuple[Call, ...], only: int | None = None, anew: bool = False) -> map_session.Taken:
+    """A session with that torch that measures the first `only` of the calls which are left."""
+    monkeypatch.setattr(processes, "run", lambda target, args, at, result, patience: [result(call.id, as_point(call)) for call in args[0].calls[:only]])
+    survey = {**SURVEY, "environment": {**SURVEY["environment"], "software": {"torch": version}}}
+    return map_session.take(survey, calls, file, "cpu", 10, Shown(), anew)  # type: ignore[arg-type]
+
+
+def test_a_shorter_map_of_other_software_lies_aside_until_it_is_as_long(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    file, aside = tmp_path / "cpu" / "map.jsonl", tmp_path / "cpu" / "aside" / "map.jsonl"
+    assert under(monkeypatch, file, "2.13", CALLS[:2]).whole
+    first = under(monkeypatch, file, "2.14", CALLS, only=1)
+    assert (first.file, first.recorded, first.fresh, first.left) == (aside, 2, 1, 2)
+    assert record.read(file).header.software == {"torch": "2.13"} and len(record.read(file).points) == 2
+    second = under(monkeypatch, file, "2.14", CALLS, only=1)
+    assert (second.file, second.recorded, second.there, second.fresh, second.left) == (file, 0, 1, 1, 1)
+    assert record.read(file).header.software == {"torch": "2.14"} and [point.call for point in record.read(file).points] == list(CALLS[:2])
+    assert sorted(one.name for one in aside.parent.iterdir()) == ["map.before.jsonl"]
+    assert record.read(aside.with_name("map.before.jsonl")).header.software == {"torch": "2.13"}
+    third = under(monkeypatch, file, "2.14", CALLS)
+    assert (third.there, third.fresh, third.whole) == (2, 1, True)
+
+
+def test_what_lies_aside_of_a_third_software_is_begun_anew(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    file = tmp_path / "cpu" / "map.jsonl"
+    under(monkeypatch, file, "2.13", CALLS)
+    assert under(monkeypatch, file, "2.14", CALLS, only=1).recorded == 3
+    again = under(monkeypatch, file, "2.15", CALLS, only=2)
+    assert (again.there, again.fresh, again.recorded) == (0, 2, 3) and record.read(again.file).header.software == {"torch": "2.15"}
+
+
+def test_a_whole_map_of_other_software_is_recorded_also_where_the_former_had_more(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    """The grid of an older program was longer."""
+    file = tmp_path / "cpu" / "map.jsonl"
+    under(monkeypatch, file, "2.13", CALLS)
+    assert under(monkeypatch, file, "2.14", CALLS[:2]).file == file and len(record.read(file).points) == 2
+
+
+def test_anew_begins_in_its_place_and_keeps_the_former_aside(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    file = tmp_path / "cpu" / "map.jsonl"
+    under(monkeypatch, file, "2.13", CALLS)
+    found = under(monkeypatch, file, "2.13", CALLS, only=1, anew=True)
+    assert (found.file, found.there, found.fresh, found.recorded) == (file, 0, 1, 0)
+    assert len(record.read(file.parent / "aside" / "map.before.jsonl").points) == 3
+
+
+def test_a_damaged_map_gives_way_at_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    file = tmp_path / "cpu" / "map.jsonl"
+    file.parent.mkdir()
+    file.write_text("{\n")
+    assert under(monkeypatch, file, "2.13", CALLS, only=1).file == file and (file.parent / "aside" / "map.before.jsonl").read_text() == "{\n"
