@@ -81,7 +81,7 @@ noise: ## take six whole runs of the same code, and record how far they lie apar
 diff: ## what changed in the recorded runs, for a pull request (BASE= a git ref or run, HEAD= a second one)
 	@$(PAGES) diff "$$BASE" $${HEAD:+"$$HEAD"} $(ARGS)
 
-merge: ## take runs made elsewhere into docs/runs, and render once (DIRS="folder …", ACCEPT=1 replaces other runs)
+merge: ## take runs and maps made elsewhere into docs/runs, and render once (DIRS="folder …", ACCEPT=1 replaces other runs)
 	@$(PAGES) merge --dirs "$$DIRS" $(YES_OR_NO) $(ARGS)
 
 ##@ Pages

@@ -10,7 +10,7 @@ import argparse
 import json
 import shlex
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -53,7 +53,7 @@ def register(commands: Any) -> None:
     diff.set_defaults(command=_diff)
 
     merge = commands.add_parser("merge", help="take runs made elsewhere into docs/runs, and render once")
-    merge.add_argument("sources", metavar="DIR", nargs="*", type=Path, help="a run's folder, or a folder with several runs in it")
+    merge.add_argument("sources", metavar="DIR", nargs="*", type=Path, help="a run's folder, or a folder with several runs in it, or maps")
     merge.add_argument("--dirs", default="", help=argparse.SUPPRESS)  # make's DIRS: several in one text
     merge.add_argument("--accept", action="store_true", help="let an incoming run replace a different one of its slot")
     starting.register(merge)
@@ -77,7 +77,8 @@ def named_folders(text: str) -> list[Path]:
 def _merge(chosen: argparse.Namespace, layout: Layout, stages: Stages) -> int:
     """Says for each run what became of it; renders once if anything is new."""
     from ..pages import publish
-    from ..review import merge
+    from ..review import merge, merge_maps
+    from ..review.trouble import NothingMerged
 
     said = {"new": "new", "same": "recorded here already", "other": "replaced the recorded run"}
     stages.at("nothing was merged")
@@ -86,8 +87,8 @@ def _merge(chosen: argparse.Namespace, layout: Layout, stages: Stages) -> int:
         raise ReportError("no folder is named", cure='name the runs: make merge DIRS="folder …"')
     writing: list[bool] = []
 
-    def pages(incoming: Sequence[merge.Incoming]) -> Callable[[], None]:
-        done = publish.rendered(layout, otherwise=incoming[0].slot)
+    def pages(merged: merge.Merged) -> Callable[[], None]:
+        done = publish.rendered(layout, otherwise=next((one.slot for one in merged.runs), None))
 
         def write() -> None:
             writing.append(True)
@@ -96,17 +97,21 @@ def _merge(chosen: argparse.Namespace, layout: Layout, stages: Stages) -> int:
         return write
 
     try:
-        incoming = merge.merge(sources, layout.recorded, chosen.accept, pages)
+        merged = merge.merge(sources, layout.recorded, chosen.accept, pages)
     except (ReportError, OSError) as error:
         if writing and not _as_they_were(layout):
             stages.at("nothing was merged, and some pages are half written; `make render` writes them anew")
-        if isinstance(error, (OSError, merge.NothingMerged)):
+        if isinstance(error, (OSError, NothingMerged)):
             raise
         raise ReportError(f"nothing was merged: {error.problem}", where=error.where, cure=error.cure) from None
-    stages.at("the runs are merged, and the pages are written")
-    layout.feature_first(incoming[0].slot)
-    for one in incoming:
+    stages.at("all is merged, and the pages are written")
+    if merged.runs:
+        layout.feature_first(merged.runs[0].slot)
+    for one in merged.runs:
         print(f"{one.slot}: {said[one.state]}" + (f"; {', '.join(one.edited)} changed after the run was saved: its seal does not fit" if one.edited else ""))
+    for each in merged.maps:
+        held = f" ({each.count} instead of {each.recorded})" if each.state not in (merge_maps.State.NEW, merge_maps.State.SAME) else ""
+        print(f"{each.place}: {each.state.value}{held}")
     return 0
 
 

@@ -1,10 +1,9 @@
-"""Brings runs that were made elsewhere into docs/runs: all of them, or none."""
+"""Brings runs and maps that were made elsewhere into docs/runs: all of them, or none."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from enum import Enum
 from pathlib import Path
 from typing import Literal
 
@@ -14,7 +13,10 @@ from ..company import signals
 from ..errors import ReportError
 from ..run import device_slug, slots
 from ..run import noise as noise_room
+from . import merge_maps
 from .diff import trees
+from .merge_maps import IncomingMap
+from .trouble import NothingMerged, Trouble
 
 
 @dataclass(frozen=True)
@@ -31,34 +33,25 @@ class Incoming:
     edited: tuple[str, ...] = ()
 
 
-class Trouble(Enum):
-    """Why a run cannot be merged; the value is what to do about it, in the order in which it is said."""
+@dataclass(frozen=True)
+class Merged:
+    """What came of each run and of each map, or file beside one."""
 
-    DAMAGED = "fetch damaged runs again"
-    ANOTHER_RUN = "give one run per slot (`LABEL=` keeps a second one)"
-    ANOTHER_GPU = "record it in this checkout, where it gets a place of its own, or with a LABEL"
-    WOULD_REPLACE = "look at `make diff BASE=SLOT HEAD=RUN`, then replace it with `make merge … ACCEPT=1`"
-
-
-class NothingMerged(ReportError):
-    """Some of the runs cannot be merged, so none was; each has its line."""
-
-    def __init__(self, problems: Sequence[tuple[Trouble, str]]) -> None:
-        kinds = {trouble for trouble, _ in problems}
-        super().__init__("\n  ".join(["nothing was merged", *(line for _, line in problems)]), cure="; ".join(one.value for one in Trouble if one in kinds))
+    runs: tuple[Incoming, ...]
+    maps: tuple[IncomingMap, ...] = ()
 
 
 def find(sources: Sequence[Path]) -> list[Path]:
     """Every run's folder in `sources`: each is one itself, or a tree that holds some.
 
     Raises:
-        ReportError: a source is not there or holds no run.
+        ReportError: a source is not there, or holds neither a run nor a map.
     """
     found: list[Path] = []
     for source in sources:
         here = sorted(file.parent for file in source.rglob(run_room.RUN_FILE) if not any(part.startswith(".") for part in file.relative_to(source).parts))
-        if not here:
-            raise ReportError("holds no run", where=str(source), cure="name a folder that has run.json in it or below it")
+        if not here and not merge_maps.find(source):
+            raise ReportError("holds no run and no map", where=str(source), cure="name a folder that has run.json, or map.jsonl, in it or below it")
         found += [folder for folder in here if folder.resolve() not in {one.resolve() for one in found}]
     return found
 
@@ -70,6 +63,13 @@ def survey(folders: Sequence[Path], runs_root: Path, accept: bool = False) -> li
         NothingMerged: one line per problem: a run that is damaged, two runs for one slot, or a run
             that would replace a different one without `accept`.
     """
+    incoming, problems = _survey(folders, runs_root, accept)
+    if problems:
+        raise NothingMerged(problems)
+    return incoming
+
+
+def _survey(folders: Sequence[Path], runs_root: Path, accept: bool) -> tuple[list[Incoming], list[tuple[Trouble, str]]]:
     problems: list[tuple[Trouble, str]] = []
     incoming: dict[str, Incoming] = {}
     for folder in folders:
@@ -88,9 +88,7 @@ def survey(folders: Sequence[Path], runs_root: Path, accept: bool = False) -> li
             problems.append((Trouble.ANOTHER_GPU, f"{folder}: another GPU than the one in {run.slot} has that name ({other})"))
         elif one.state == "other" and not accept:
             problems.append((Trouble.WOULD_REPLACE, f"{folder}: would replace a different run of {run.slot}"))
-    if problems:
-        raise NothingMerged(problems)
-    return list(incoming.values())
+    return list(incoming.values()), problems
 
 
 def _another_gpu(run: run_room.Run, target: Path) -> str | None:
@@ -109,26 +107,33 @@ def _state(folder: Path, target: Path) -> Literal["new", "same", "other"]:
 
 
 def merge(sources: Sequence[Path], runs_root: Path, accept: bool = False,
-          then: Callable[[Sequence[Incoming]], Callable[[], None]] | None = None) -> list[Incoming]:
-    """Takes every run in `sources` into its slot below `runs_root`: all of them, or none.
+          then: Callable[[Merged], Callable[[], None]] | None = None) -> Merged:
+    """Takes every run in `sources` into its slot below `runs_root`, and every map into its device's folder: all of them, or none.
 
     Args:
         then: called when they are in; what it returns is called once more, and when that has ended
-            the runs stay. If either fails, none has been merged.
+            they stay. If either fails, nothing has been merged.
 
     Raises:
         ReportError: as `find` and `survey`, and what `then` raises.
     """
-    incoming = survey(find(sources), runs_root, accept)
+    incoming, problems = _survey(find(sources), runs_root, accept)
+    maps, more = merge_maps.survey([file for source in sources for file in merge_maps.find(source)], runs_root, accept)
+    if problems or more:
+        raise NothingMerged([*problems, *more])
+    merged = Merged(tuple(incoming), tuple(maps))
     fresh = [one for one in incoming if one.state != "same"]
-    if not fresh:
-        return incoming
+    taken = [one for one in maps if one.state in merge_maps.TAKEN]
+    if not fresh and not taken:
+        return merged
     with slots.all_or_none(runs_root) as together:
         for one in fresh:
             together.place(one.folder)
-        last = then(incoming) if then else None
+        for file in taken:
+            together.place_file(file.file, file.place)
+        last = then(merged) if then else None
         with signals.held():
             if last:
                 last()
             together.done()
-    return incoming
+    return merged

@@ -87,6 +87,20 @@ class Together:
         _into_place(staging, target)
         return target
 
+    def place_file(self, file: Path, place: str) -> Path:
+        """The same with one file of a device, to lie at `<device>/<name>` below the runs."""
+        target = names.below(self._root, self._root / place)
+        self._before[f"{swap.FILE}{place}"] = swap.digest_of(target)
+        swap.write_journal(self._root, self._before)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        staging = Path(tempfile.mkdtemp(prefix=".placing-", dir=target.parent))
+        if target.is_file():
+            shutil.copyfile(target, staging / swap.FORMER)
+        shutil.copyfile(file, staging / target.name)
+        swap.durable(staging)
+        os.replace(staging / target.name, target)
+        return target
+
     def done(self) -> None:
         """From here on they stay, whatever happens."""
         swap.close_journal(self._root)

@@ -26,6 +26,8 @@ from .model import RUN_FILE
 STAGED = (".recording-", ".placing-")
 ASIDE = ".replaced-"
 JOURNAL = ".merging"
+FILE, FORMER = "file:", "former"
+"""Before a file's place in the journal, where a run's slot has nothing; and a former file's name in the folder that its new one came from."""
 FRESH = ".new"
 """The end of a hidden file's name that is about to take the place of another."""
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2
@@ -98,8 +100,13 @@ def _at_once(one: Path, other: Path) -> bool:
 
 def digest(folder: Path) -> str | None:
     """The SHA-256 of the folder's `run.json`, or `None` without one: tells a former run from a new one."""
+    return digest_of(folder / RUN_FILE)
+
+
+def digest_of(file: Path) -> str | None:
+    """The SHA-256 of a file, or `None` where there is none."""
     try:
-        return hashlib.sha256((folder / RUN_FILE).read_bytes()).hexdigest()
+        return hashlib.sha256(file.read_bytes()).hexdigest()
     except OSError:
         return None
 
@@ -187,6 +194,7 @@ def _undo(runs_root: Path) -> list[str]:
     except ValueError:
         before = {}
     said = [line for slot, former in before.items() if _is_slot(slot) for line in _take_back(runs_root / slot, slot, former)]
+    said += [line for key, former in before.items() if _is_file(key) for line in _take_file_back(runs_root / key.removeprefix(FILE), former)]
     journal.unlink()
     return said
 
@@ -196,6 +204,27 @@ def _is_slot(text: str) -> bool:
     device, _, folder = text.partition("/")
     workload, plus, label = folder.partition("+")
     return names.fits(device) and names.fits(workload) and (not plus or names.fits(label))
+
+
+def _is_file(key: str) -> bool:
+    """Whether a line of the journal names a file of a device."""
+    device, _, name = key.removeprefix(FILE).partition("/")
+    return key.startswith(FILE) and names.fits(device) and names.fits(name)
+
+
+def _take_file_back(target: Path, former: str | None) -> list[str]:
+    """Brings the file with the digest `former` back to `target`; `None`: there was none."""
+    place = f"{target.parent.name}/{target.name}"
+    if digest_of(target) == former:
+        return []
+    if former is None:
+        target.unlink()
+        return [f"{place}: a merge was broken off; what it had put there is taken back"]
+    found = next((file for left in leftovers(target.parent) if digest_of(file := left / FORMER) == former), None)
+    if found is None:
+        return [f"{place}: a merge was broken off, and the former file is not beside it any more; restore it from version control"]
+    os.replace(found, target)
+    return [f"{place}: a merge was broken off; the former file is back"]
 
 
 def _take_back(target: Path, slot: str, former: str | None) -> list[str]:

@@ -70,7 +70,7 @@ def test_a_damaged_run_is_not_merged_and_nothing_is_written(damaged, capsys, tmp
     incoming = Path(shutil.move(folder, tmp_path / "incoming"))
     before = files(tmp_path / "docs")
     assert cli.main(["merge", str(incoming)]) == 2
-    assert capsys.readouterr().err == f"error: nothing was merged\n  {incoming / 'run.json'}: damaged: {said}\n  what to do: fetch damaged runs again\n"
+    assert capsys.readouterr().err == f"error: nothing was merged\n  {incoming / 'run.json'}: damaged: {said}\n  what to do: fetch what is damaged again\n"
     assert files(tmp_path / "docs") == before
 
 

@@ -28,7 +28,7 @@ def test_folders_and_trees_of_runs_are_taken_in_each_into_its_slot(tmp_path, run
     record(tmp_path / "many" / "artifact-1", slug="nvidia-b")
     record(tmp_path / "many" / "artifact-2", slug="nvidia-c", label="tf32")
     taken = merge.merge([alone, tmp_path / "many"], runs)
-    assert [(one.slot, one.state) for one in taken] == [("nvidia-a/article", "new"), ("nvidia-b/article", "new"), ("nvidia-c/article+tf32", "new")]
+    assert [(one.slot, one.state) for one in taken.runs] == [("nvidia-a/article", "new"), ("nvidia-b/article", "new"), ("nvidia-c/article+tf32", "new")]
     assert [folder.relative_to(runs).as_posix() for folder in run.discover(runs)] == [
         "nvidia-a/article", "nvidia-b/article", "nvidia-c/article+tf32", "nvidia-h200/article"]
 
@@ -36,7 +36,7 @@ def test_folders_and_trees_of_runs_are_taken_in_each_into_its_slot(tmp_path, run
 def test_the_same_run_again_changes_nothing(tmp_path, runs):
     before = files(runs)
     shutil.copytree(runs / "nvidia-h200" / "article", tmp_path / "copy")
-    assert [one.state for one in merge.merge([tmp_path / "copy"], runs)] == ["same"]
+    assert [one.state for one in merge.merge([tmp_path / "copy"], runs).runs] == ["same"]
     assert files(runs) == before
 
 
@@ -67,7 +67,7 @@ def test_a_different_run_of_a_recorded_slot_is_refused_unless_accepted(tmp_path,
     with pytest.raises(ReportError, match=r"would replace a different run of nvidia-h200/article\n  what to do: look at `make diff BASE=SLOT HEAD=RUN`, then replace it with `make merge … ACCEPT=1`"):
         merge.merge([other], runs)
     assert files(runs) == before
-    assert [one.state for one in merge.merge([other], runs, accept=True)] == ["other"]
+    assert [one.state for one in merge.merge([other], runs, accept=True).runs] == ["other"]
     assert files(runs) != before
 
 
@@ -88,7 +88,7 @@ def test_every_problem_is_listed_at_once(tmp_path, runs):
 
 def test_a_folder_without_runs_is_an_error(tmp_path, runs):
     (tmp_path / "empty").mkdir()
-    with pytest.raises(ReportError, match="holds no run"):
+    with pytest.raises(ReportError, match="holds no run and no map"):
         merge.merge([tmp_path / "empty"], runs)
 
 
