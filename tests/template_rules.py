@@ -12,7 +12,6 @@ import re
 ALLOWED: dict[str, dict[str, str]] = {
     "limits.md.j2": {"is given twice": "the table has two columns of it"},
     "occupancy.md.j2": {"half-empty device": "an example of an average"},
-    "beyond.md.j2": {"Does a faster kernel make a faster loop?": "the question that the section asks", "a faster kernel changes nothing": "what follows where the CPU sets the pace"},
     "compare.md.j2": {"Times to the fastest": "the head of the table of ratios"},
     "half-the-square.md.j2": {"a little more than a half": "a triangle with its diagonal"},
     "glossary.md.j2": {"shows 0 for a kernel that uses more": "what the formula gives", "32 on NVIDIA's GPUs": "the vendor's definition of a warp", "it has 64": "the other vendor's",

@@ -5,7 +5,10 @@ Nothing is called a saving that the ranking's rule does not tell apart.
 
 from __future__ import annotations
 
-from ..saying.units import Saving, difference
+from collections.abc import Iterable
+
+from ..saying.units import Saving, difference, extent
+from .first_calls import dear
 from .model import RunFacts
 from .ranking import deciding, faster
 
@@ -35,3 +38,16 @@ def quickest_saves(facts: RunFacts, before: str) -> Saving | None:
     """What the quickest fused backend saves over `before`; `None` where none is faster."""
     found = faster(facts, before)
     return saving(facts, before, found[0]) if found else None
+
+
+def warm_up_saves(facts: RunFacts, names: Iterable[str], quantity: str, per: str) -> Saving | None:
+    """What a request no longer waits for where the dearest of these first calls was made before it: the first call without the host time that stays.
+
+    quantity: `first_call` or `first_call_new_shape`. `None` where none of them is dear.
+    """
+    found = [variant for variant in map(facts.variants.__getitem__, names) if dear(variant, quantity)]
+    times = [(first, steady.median, variant.title) for variant in found if (first := variant.time(quantity)) and (steady := variant.host_time)]
+    if not times:
+        return None
+    first, steady_time, title = max(times, key=lambda one: one[0].median)
+    return Saving(first.low - steady_time, None, title, per=per, said=extent(first.low - steady_time, first.high - steady_time))

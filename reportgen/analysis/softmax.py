@@ -1,4 +1,4 @@
-"""Math's softmax: which of its work is the softmax itself, and which is added to protect fully masked rows."""
+"""Math's softmax: which of its work is the softmax, and which is added to protect fully masked rows."""
 
 from __future__ import annotations
 

@@ -32,9 +32,9 @@ class Group(Enum):
     SCALE = "scaling"
     MATMULS = "the two matmuls"
     MASK_APPLIED = "applying the mask"
-    SOFTMAX = "softmax itself"
-    SAFE_SOFTMAX = "guarding fully masked rows"
-    DROPPED_CAST = "casting the weights for a result that is dropped"
+    SOFTMAX = "softmax"
+    SAFE_SOFTMAX = "the safe softmax's checks"
+    DROPPED_CAST = "casting attention weights that are then dropped"
     FUSED = "fused attention"
     OTHER = "other steps"
 

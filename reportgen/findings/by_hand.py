@@ -24,23 +24,23 @@ SHOWN = ("naive", BASE, *EXTRAS)
 _FURTHER = "A fused SDPA backend is faster still."
 
 SCALED = Advice("Scale the queries, not the scores: `torch.matmul(q * scale, k.mT)`.", _FURTHER, more_needs="fused_faster", more_leads=Leads("fused"), saves="saves")
-FOLDED = Advice("Let the first matmul scale and mask: `torch.baddbmm(bias, q, k.mT, alpha=scale)`, with zero and minus infinity in the bias.", _FURTHER, more_needs="fused_faster",
+FOLDED = Advice("Let the first matmul scale and mask: `torch.baddbmm(bias, q, k.mT, alpha=scale)`, with zero or −∞ in the bias.", _FURTHER, more_needs="fused_faster",
                 more_leads=Leads("fused"), saves="saves")
-COMPILE = Advice("Give attention that must be written by hand to `torch.compile`.", "Its first call compiles, which took {first_call} here.", more_needs="first_call", saves="saves")
+COMPILE = Advice("If attention must be written by hand, use `torch.compile`.", "Compiling at the first call took {first_call} here.", more_needs="first_call", saves="saves")
 
 _WHY = (
-    Because("steps", "GPU activities per forward: {steps}."),
-    Because("error", "Its relative error against FP64 is {error}; that of {base} is {base_error}."),
+    Because("steps", "GPU activities: {steps}."),
+    Because("error", "Relative error against FP64: {error}; {base}: {base_error}."),
 )
 
 
 def _cases(what: str, advice: Advice) -> dict[str, Case]:
     """what: the change, as a sentence begins."""
     return {
-        "unpaired": not_measurable("{extra} and {base} were timed in different numbers of processes, so they are not compared."),
-        "faster": Case("holds", what + " makes attention written by hand faster: {extra_time} instead of {base_time} ({ratio}; {processes}).", because=_WHY, caveats=(OTHER_SHAPE,), advice=(advice,)),
-        "same": Case("within noise", what + " changes nothing that this run can tell: {extra_time} against {base_time} (ratio {processes}).", because=_WHY, caveats=(OTHER_SHAPE,)),
-        "slower": Case("differs", what + " makes attention written by hand slower: {extra_time} instead of {base_time} ({ratio}; {processes}).", because=_WHY, caveats=(OTHER_SHAPE,)),
+        "unpaired": not_measurable("{extra} and {base} were timed in different numbers of processes and cannot be compared."),
+        "faster": Case("holds", what + " makes hand-written attention faster: {extra_time} instead of {base_time} ({ratio}; {processes}).", because=_WHY, caveats=(OTHER_SHAPE,), advice=(advice,)),
+        "same": Case("within noise", what + " makes no measurable difference: {extra_time} against {base_time} (ratio {processes}).", because=_WHY, caveats=(OTHER_SHAPE,)),
+        "slower": Case("differs", what + " makes hand-written attention slower: {extra_time} instead of {base_time} ({ratio}; {processes}).", because=_WHY, caveats=(OTHER_SHAPE,)),
     }
 
 
@@ -50,11 +50,11 @@ COMPILED_CASES: dict[str, Case] = {
     **_cases("`torch.compile`", COMPILE),
     "too-few-less": Case(
         "within noise",
-        "`torch.compile` was timed in {few} only, too few to judge: {extra_time} there, and {base_time} without it, where no process took less than {base_low}.",
+        "`torch.compile` was timed in {few} only, too few to judge: {extra_time} with it, {base_time} without (at least {base_low} in every process).",
         because=_WHY, caveats=(OTHER_SHAPE,), advice=(COMPILE,)),
     "too-few": Case(
         "within noise",
-        "`torch.compile` was timed in {few} only, too few to judge: {extra_time} there, and {base_time} without it.", because=_WHY, caveats=(OTHER_SHAPE,)),
+        "`torch.compile` was timed in {few} only, too few to judge: {extra_time} with it, {base_time} without.", because=_WHY, caveats=(OTHER_SHAPE,)),
 }
 
 
@@ -111,7 +111,7 @@ def evidence(facts: RunFacts) -> Evidence:
     if len(shown) < 2:
         return Evidence()
     words = "GPU time" if name == "gpu_time" else "Wall time"
-    caption = "Attention written by hand, from the plain formula on."
+    caption = "Hand-written attention."
     return Evidence(tables=(*_roles(shown),), charts=time_bars("by-hand", [(variant, variant.time(name)) for variant in shown], f"{words} per forward", caption))
 
 
@@ -133,13 +133,13 @@ def _taken(variant: VariantFacts, role: str) -> Seconds | None:
 FINDING = Finding(
     slug="by-hand",
     title="Written by hand, done better",
-    question="Some attention has no fused kernel and must be written by hand. How much does a better way to write it save?",
+    question="Some attention has no fused kernel and must be written by hand. How much can you save by writing it better?",
     questions=(
-        claim("scaled-q-faster", "Scaling the queries instead of the scores makes attention written by hand faster.", partial(rule, "naive_scaled_q", BASE), SCALED_CASES,
+        claim("scaled-q-faster", "Scaling the queries instead of the scores makes hand-written attention faster.", partial(rule, "naive_scaled_q", BASE), SCALED_CASES,
               needs=(compared("naive_scaled_q", BASE),), source=Source.TEAM),
-        claim("baddbmm-faster", "Folding scale and mask into the first matmul makes attention written by hand faster.", partial(rule, "naive_baddbmm", BASE), FOLDED_CASES,
+        claim("baddbmm-faster", "Folding scale and mask into the first matmul makes hand-written attention faster.", partial(rule, "naive_baddbmm", BASE), FOLDED_CASES,
               needs=(compared("naive_baddbmm", BASE),), source=Source.TEAM),
-        claim("compiled-faster", "`torch.compile` makes attention written by hand faster.", compiled_rule, COMPILED_CASES, source=Source.TEAM),
+        claim("compiled-faster", "`torch.compile` makes hand-written attention faster.", compiled_rule, COMPILED_CASES, source=Source.TEAM),
     ),
     evidence=evidence,
 )

@@ -7,6 +7,7 @@ from itertools import combinations
 from ..analysis import FUSED, RunFacts, VariantFacts, published
 from ..analysis.first_calls import began_the_run, dear, elsewhere
 from ..analysis.ranking import Ranking, Standing, rank
+from ..analysis.savings import warm_up_saves
 from ..numbers.statistics import PROCESSES, Estimate
 from ..questions import needs
 from ..questions.bar_charts import time_bars
@@ -31,8 +32,8 @@ _COST_CAVEATS = (*_HOST, Because("first", "First calls depend on the order: the 
 _GRAPH = "If the CPU is the bottleneck, capture the forward in a CUDA graph: it costs one launch."
 _ADVICE = (
     Advice("At start-up, call each shape once per thread to warm it up, and keep the number of shapes small.", _GRAPH,
-           needs="dear_shapes", more_needs="graphs"),
-    Advice("Warm up once at start-up, so that no request pays for the first call.", _GRAPH, needs="dear_start", more_needs="graphs"),
+           needs="dear_shapes", more_needs="graphs", saves="shape_saves"),
+    Advice("Warm up once at start-up, so that no request pays for the first call.", _GRAPH, needs="dear_start", more_needs="graphs", saves="start_saves"),
 )
 
 COST_CASES: dict[str, Case] = {
@@ -73,7 +74,8 @@ def _first_calls(facts: RunFacts) -> dict[str, object]:
     """Whether first calls are dear here, at a new shape too, and whether graphs were captured of all three."""
     three = [facts.variants[name] for name in FUSED]
     shapes, start = (any(dear(variant, quantity) for variant in three) for quantity in ("first_call_new_shape", "first_call"))
-    return {"dear_shapes": shapes, "dear_start": start and not shapes, "graphs": all(variant.timer == "cuda-graph" for variant in three)}
+    return {"dear_shapes": shapes, "dear_start": start and not shapes, "graphs": all(variant.timer == "cuda-graph" for variant in three),
+            "shape_saves": warm_up_saves(facts, FUSED, "first_call_new_shape", "new shape"), "start_saves": warm_up_saves(facts, FUSED, "first_call", "process")}
 
 
 def _beside(facts: RunFacts, by_cost: tuple[str, ...]) -> dict[str, object]:

@@ -10,7 +10,7 @@ from ..questions.bar_charts import time_bars
 from ..questions.model import Chart, Evidence
 from ..questions.needs import refusal
 from ..questions.ranked import interval, timers_used
-from ..questions.right_words import mark, mark_notes
+from ..questions.right_words import ON_ITS_PAGE, listed_notes, mark
 from ..saying.tables import Code, Table, columns
 from ..saying.units import Ratio, Seconds
 
@@ -42,7 +42,7 @@ def _times_table(facts: RunFacts) -> tuple[Table, ...]:
     heads = ["Variant", "#GPU time, hot", "#GPU time, cold", "#Wall time", f"#÷ {'fastest' if ranking.winner else 'the smallest'} ({words})",
              *(["#The article's GPU time"] if beside else []), "Why it is not ranked"]
     rows = tuple(_row(variant, ranking, beside, mark(facts, variant.id)) for variant in facts.six)
-    return (Table(columns(*heads), rows, caption="Time of one forward: the median of the processes, with the smallest and the largest where they read otherwise.", notes=(*_notes(facts, beside), *mark_notes(facts, ranking.order))),)
+    return (Table(columns(*heads), rows, caption="Time of one forward: the median of the processes, with the smallest and the largest where they read otherwise.", notes=(*_notes(facts, beside), *listed_notes(facts, ranking.order, ON_ITS_PAGE))),)
 
 
 def _notes(facts: RunFacts, beside: bool) -> tuple[str, ...]:

@@ -20,35 +20,35 @@ from .counted_bytes import COUNTED, counted_args
 PAIR = ("naive_inplace", "sdpa_math")
 
 _BECAUSE = (
-    Because("inplace_slack", "Time beyond the bytes in naive in place: {inplace_slack}."),
-    Because("math_slack", "Time beyond the bytes in SDPA math: {math_slack}."),
-    Because("inplace_flop", "Arithmetic alone accounts for {inplace_flop} of naive in place's time."),
-    Because("math_flop", "Arithmetic alone accounts for {math_flop} of SDPA math's time."),
-    Because("inplace_side", "On the roofline naive in place lies {inplace_side}."),
-    Because("math_side", "On the roofline SDPA math lies {math_side}."),
+    Because("inplace_slack", "Naive in place runs below copy speed in {inplace_slack}."),
+    Because("math_slack", "SDPA math runs below copy speed in {math_slack}."),
+    Because("inplace_flop", "At matmul speed, naive in place's FLOP would take {inplace_flop} of its time."),
+    Because("math_flop", "At matmul speed, SDPA math's FLOP would take {math_flop} of its time."),
+    Because("inplace_side", "Naive in place lies {inplace_side}."),
+    Because("math_side", "SDPA math lies {math_side}."),
     *COUNTED,
 )
-_CAVEATS = (OTHER_SHAPE, Because("modelled", "No hardware counter ran, so the bytes are those that the steps ask for by their shapes."))
-_USE_FUSED = Advice("Use a fused backend wherever you can: it makes no pass over the score matrix, and their time grows with the square of the sequence length.",
+_CAVEATS = (OTHER_SHAPE, Because("modelled", "No hardware counter ran: bytes are modelled from shapes."))
+_USE_FUSED = Advice("Use a fused backend wherever you can. It makes no pass over the score matrix; the time of these passes grows with the square of the sequence length.",
                     needs="fused", leads=Leads("fused"), saves="saves")
 _ALONE = Advice("Bandwidth alone does not predict this code's time: {far_below} far below copy speed.", needs="far_below")
-_BANDWIDTH = replace(_ALONE, more="A fused backend removes these passes whatever limits them.", more_needs="fused", more_leads=Leads("fused"))
+_BANDWIDTH = replace(_ALONE, more="A fused backend has no such passes.", more_needs="fused", more_leads=Leads("fused"))
 """fused: a backend that is right, faster than both and whose scores take no memory."""
 
-_TIMES = "{inplace_passes} against {inplace_matmuls} of the GPU time of naive in place, {math_passes} against {math_matmuls} in SDPA math"
-_BYTES = "Moved at copy speed, all their bytes would take {inplace_share} and {math_share} of the time."
+_TIMES = "{inplace_passes} against {inplace_matmuls} of the GPU time in naive in place, {math_passes} against {math_matmuls} in SDPA math"
+_BYTES = "At copy speed, moving all bytes would take {inplace_share} and {math_share} of the time."
 
 HBM_CASES: dict[str, Case] = {
     "dominates": Case("holds", f"Passes over the score matrix take more time than the matmuls: {_TIMES}. {_BYTES}",
                       because=_BECAUSE, caveats=_CAVEATS, advice=(_USE_FUSED, _ALONE)),
     "bytes-account-for-less": Case(
-        "differs", f"Passes over the score matrix take more time than the matmuls ({_TIMES}), but moving bytes accounts for less than {{rules[half]}} of the time in {{less}}. {_BYTES}",
+        "differs", f"Passes over the score matrix take more time than the matmuls ({_TIMES}), but bytes explain less than {{rules[half]}} of the time in {{less}}. {_BYTES}",
         because=_BECAUSE, caveats=_CAVEATS, advice=(_BANDWIDTH,)),
     "matmuls-lead": Case("differs", f"The matmuls take more time than the passes over the score matrix in {{led}}: passes take {_TIMES}. {_BYTES}",
                          because=_BECAUSE, caveats=_CAVEATS),
-    "on-the-line": Case("within noise", f"Whether round trips dominate cannot be told: passes over the score matrix take {_TIMES} for the matmuls. {_BYTES} {{counted}}",
+    "on-the-line": Case("within noise", f"This run cannot tell whether round trips dominate: passes over the score matrix take {_TIMES} for the matmuls. {_BYTES} {{counted}}",
                         because=_BECAUSE, caveats=_CAVEATS, advice=(_BANDWIDTH,)),
-    "not-modelled": not_measurable("{unknown_inplace} of naive in place's GPU time and {unknown_math} of SDPA math's is spent in steps whose bytes are not known."),
+    "not-modelled": not_measurable("{unknown_inplace} of naive in place's GPU time and {unknown_math} of SDPA math's goes into steps whose bytes are unknown."),
 }
 
 
@@ -76,7 +76,7 @@ def _both(found: dict[str, RoundTrips]) -> str:
     inplace, math = (found[name] for name in PAIR)
     if not (inplace.counted and math.counted and inplace.modelled and math.modelled):
         return ""
-    return (f"Those were counted; by the bytes that the steps ask for it would be {percent(inplace.modelled / inplace.time)} and {percent(math.modelled / math.time)}.")
+    return (f"These bytes were counted; with requested bytes it would be {percent(inplace.modelled / inplace.time)} and {percent(math.modelled / math.time)}.")
 
 
 def _args(facts: RunFacts, found: dict[str, RoundTrips]) -> dict[str, object]:

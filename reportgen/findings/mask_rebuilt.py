@@ -16,10 +16,10 @@ from ..questions.right_words import CAUSAL
 from ..questions.shared import OTHER_SHAPE, other_workload, software
 from ..questions.steps import total
 from ..saying.tables import Code, Table, columns
-from ..saying.units import Bytes, Count, Percent, Seconds, listed, plural
+from ..saying.units import Bytes, Count, Percent, Saving, Seconds, listed, plural
 
-_ADVICE = (Advice("With as many queries as keys, use `is_causal=True` and a fused backend: it compares indices inside the kernel and builds no mask.",
-    "If you must use math, build the mask once, keep it as a module buffer and pass it{rules_out}.", needs="fused_faster", leads=Leads("fused", CAUSAL)),)
+_ADVICE = (Advice("With as many queries as keys, use `is_causal=True` and a fused backend: it compares indices inside the kernel and builds no mask (saving: building the mask, in the trace).",
+    "If you must use math, build the mask once, keep it as a module buffer and pass it{rules_out}.", needs="fused_faster", leads=Leads("fused", CAUSAL), saves="saves"),)
 """Where a fused backend is faster than math here."""
 _APPLY = (Because("cheap", "Building is cheap. Applying the mask (`aten::add_`, one pass over the whole score matrix) takes {apply_time}."),
           Because("dear", "Applying the mask (`aten::add_`, one pass over the whole score matrix) takes {apply_time}."))
@@ -71,7 +71,8 @@ def rebuilt_rule(facts: RunFacts) -> Decision:
     args = {"software": software(facts, "torch"), "cheap": bool(mask.applied) and cheap, "dear": bool(mask.applied) and not cheap,
             "parts": _said(step[:1] if step[0] == mask.unfilled else step for step in mask.seen), "missing_parts": _said(mask.absent),
             "apply_time": Seconds(applied) if mask.applied else None, "unfilled": f"`{mask.unfilled}`" if mask.unfilled else None,
-            "other_workload": other_workload(facts), "fused_faster": bool(faster(facts, math.id)), "rules_out": _rules_out(facts)}
+            "other_workload": other_workload(facts), "fused_faster": bool(faster(facts, math.id)), "rules_out": _rules_out(facts),
+            "saves": Saving(built, built / whole, math.title) if built and whole else None}
     if not mask.seen:
         return decide("not-rebuilt", **args)
     if mask.absent:

@@ -19,33 +19,33 @@ CODE = {"broadcast": "scores.masked_fill_(mask, -inf)", "full": "scores.masked_f
 WORDS = {"broadcast": "broadcast mask", "full": "full-size mask", "mul": "product"}
 
 _WHY = (
-    Because("kernels", "The kernels' names give the cause: {kernels}."),
+    Because("kernels", "The kernel names show the cause: {kernels}."),
     Because("counted", "Counted: {counted}."),
-    Because("product", "For scale: a product on the same scores takes {product}; the mask step takes {beside} as long."),
-    Because("share", "In {probed} this step is one kernel of {traced}, {share} of the GPU time{rank}."),
+    Because("product", "Multiplying the same scores by a number takes {product}; the mask step takes {beside} as long."),
+    Because("share", "In {probed} the step is one kernel: {traced}, {share} of the GPU time{rank}."),
 )
-_NOTE = Because("note", "Of the times here: {note}.")
-_CACHED = Because("cached", "The score matrix may stay in the last-level cache here, so these times say little about memory.")
+_NOTE = Because("note", "About these times: {note}.")
+_CACHED = Because("cached", "The score matrix may fit in the last-level cache here, so these times say little about memory.")
 
 CASES: dict[str, Case] = {
-    "not-timed": not_measurable("the mask step could not be timed alone here ({reason})."),
+    "not-timed": not_measurable("the mask step could not be timed alone ({reason})."),
     "broadcast": Case(
         "holds",
-        "Broadcasting the mask is what costs: `masked_fill_` takes {broadcast} with the `[S, S]` mask and {full} with the same mask written out in full, "
-        "although that one asks for {more} more ({ratio}; {processes}).",
+        "The mask step is slow because the mask is broadcast: `masked_fill_` takes {broadcast} with the `[S, S]` mask and {full} with a full-size copy, "
+        "although the copy adds {more} to read ({ratio}; {processes}).",
         because=_WHY, caveats=(_NOTE, _CACHED, OTHER_SHAPE),
-        advice=(Advice("Where a mask must be applied by hand, write it out once at full size, `mask.expand_as(scores).contiguous()`, and keep it for every layer and step that shares it (measured on the op alone).",
-                       "It takes {mask_bytes}.", saves="saves"),),
+        advice=(Advice("If you must apply a mask by hand, expand it once, `mask.expand_as(scores).contiguous()`, and reuse it in every layer and step (saving measured on the op alone).",
+                       "It takes {mask_bytes} of memory.", saves="saves"),),
     ),
     "same": Case(
         "within noise",
-        "A mask of full size changes nothing that this run can tell: `masked_fill_` takes {full} with it and {broadcast} with the broadcast one ({ratio}; {processes}).",
+        "A full-size mask makes no measurable difference: `masked_fill_` takes {full} with it and {broadcast} with the broadcast mask ({ratio}; {processes}).",
         because=_WHY[2:], caveats=(_NOTE, _CACHED, OTHER_SHAPE)),
     "full-slower": Case(
         "differs",
-        "Broadcasting the mask costs nothing here: `masked_fill_` takes {full} with a mask of full size and {broadcast} with the broadcast one ({ratio}; {processes}).",
+        "Broadcasting the mask costs nothing here: `masked_fill_` takes {full} with a full-size mask and {broadcast} with the broadcast one ({ratio}; {processes}).",
         because=_WHY[2:], caveats=(_NOTE, _CACHED, OTHER_SHAPE),
-        advice=(Advice("Keep the `[S, S]` mask and let it broadcast.", "The mask of full size takes {mask_bytes} and more time."),)),
+        advice=(Advice("Let the `[S, S]` mask broadcast.", "A full-size mask takes {mask_bytes} of memory and more time."),)),
 }
 
 
@@ -75,7 +75,7 @@ def _mask_bytes(found: MaskCost) -> int:
 def _why(facts: RunFacts, found: MaskCost) -> dict[str, object]:
     """What the names, the counters and the trace show; empty where they show nothing."""
     slow, fast = found.broadcast, found.full
-    kernels = f"{_named(slow)} works out each element's place in the mask by itself, {_named(fast)} loads several neighbours at once" if found.by_name else ""
+    kernels = f"{_named(slow)} computes an index for each element, {_named(fast)} loads several neighbours at once" if found.by_name else ""
     product = Seconds(found.mul.time.median) if found.beside.winner == "second" else None
     step, time = found.traced, facts.variants[PROBED].gpu_time if PROBED in facts.variants else None
     known = step is not None and time is not None and found.same
@@ -91,7 +91,7 @@ def _named(op: Op) -> str:
 def _counted(slow: Op, fast: Op) -> str:
     first, second = slow.counters, fast.counters
     assert first and second and first.instructions is not None and second.instructions is not None
-    said = f"{millions(first.instructions)} million warp instructions with the broadcast mask, {millions(second.instructions)} million with the full one"
+    said = f"{millions(first.instructions)} million warp instructions with the broadcast mask, {millions(second.instructions)} million with the full-size one"
     if first.issue_pct is None or second.issue_pct is None:
         return said
     return f"{said}; the issue slots were busy {Percent(round(first.issue_pct))} and {Percent(round(second.issue_pct))} of the time"
@@ -102,9 +102,9 @@ def evidence(facts: RunFacts) -> Evidence:
     if probe is None or found is None:
         return Evidence()
     rows = tuple(_row(facts, name, op) for name, op in ops(found).items())
-    table = Table(columns("Op", "#GPU time", "#Asks for", "#Rate", "#Of the copy ceiling", "#Warp instructions", "#Issue slots busy", "#ALU pipe", "Kernel"), rows,
-                  caption="The mask step with both masks, and a product on the same scores.",
-                  notes=(f"Medians of {plural(len(found.found.ratio.samples), 'process', 'processes')}, each op alone, timed by {timer_said(probe.timer)}. Bytes are each operand's elements, once.",))
+    table = Table(columns("Op", "#GPU time", "#Requested", "#Rate", "#Of the copy ceiling", "#Warp instructions", "#Issue slots busy", "#ALU pipe", "Kernel"), rows,
+                  caption="The mask step with both masks, and a multiplication of the same scores.",
+                  notes=(f"Medians of {plural(len(found.found.ratio.samples), 'process', 'processes')}, each op alone, timed by {timer_said(probe.timer)}. Each operand's bytes count once.",))
     return Evidence(tables=(table,), charts=_chart(found))
 
 
@@ -126,13 +126,13 @@ def _chart(found: MaskCost) -> tuple[Chart, ...]:
     data = {"labels": [WORDS[name] for name in shown], "values": [op.time.median * 1e6 for op in shown.values()], "low": [op.time.low * 1e6 for op in shown.values()],
             "high": [op.time.high * 1e6 for op in shown.values()], "unit": "µs", "ids": None, "reference": None, "log": False}
     said = ", ".join(f"{WORDS[name]} {Seconds(op.time.median)}" for name, op in shown.items())
-    return (Chart("mask-step", "bars", data, alt=f"GPU time of one op on the whole score matrix: {said}.", caption="One op on the whole score matrix, alone; whiskers are the smallest and the largest process."),)
+    return (Chart("mask-step", "bars", data, alt=f"GPU time of one op on the whole score matrix: {said}.", caption="One op on the whole score matrix, timed alone."),)
 
 
 FINDING = Finding(
     slug="mask-step",
     title="What the mask step costs",
-    question="Masking the scores in place reads and writes them once, as scaling them does. Does it cost the same, and if not, why?",
+    question="Masking in place reads and writes every score once, as scaling does. Does it cost the same? If not, why?",
     questions=(
         claim("mask-broadcast", "The mask step is slow because its mask is broadcast.", rule, CASES, source=Source.TEAM),
     ),

@@ -199,7 +199,7 @@ def evidence(facts: RunFacts) -> Evidence:
                          f"GPU time per forward{whiskers(facts, 'gpu_time', PAIR)}" + ("; in grey the article's averages under the profiler." if beside else "."),
                          [published.of(v.id, "gpu_time") for v in shown] if beside else None, "the article" if beside else None, "beside"),
               *stacked_roles("math-slowdown-steps", shown, "Where the GPU time of one forward goes, by what each activity does."))
-    lanes = drawings.forwards("math-slowdown-lanes", shown, "One forward of each on one time axis, under the profiler; gaps between activities say little about a loop without it.")
+    lanes = drawings.forwards("math-slowdown-lanes", shown, "One forward of each on one time axis, under the profiler; without the profiler the gaps differ.")
     return Evidence(tables=tuple(tables), charts=charts, pictures=lanes)
 
 

@@ -25,9 +25,9 @@ _PAGES = {Group.MATMULS: ("which unit", "math-cuda-cores"), Group.CASTS: ("the c
 """Group → the finding that explains it."""
 
 RANKED = (
-    Because("ranked", "The extra {gap} in the trace, largest cause first: {ranked}."),
-    Because("saved", "Math saves time in {saved}."),
-    Because("mask_share", "Rebuilding the mask on every call, one of the reasons that the article gives, accounts for {mask_share} of it."),
+    Because("ranked", "Where the extra {gap} goes, largest first: {ranked}."),
+    Because("saved", "Math saves time on {saved}."),
+    Because("mask_share", "The article also blames rebuilding the mask: that is {mask_share} of the extra time."),
 )
 WIDE = (
     Because("wide_free", "Wider elements are not the reason: {wide_free}."),
@@ -92,7 +92,7 @@ def _unit(facts: RunFacts) -> str | None:
 
 
 def _widened(steps: Sequence[Step]) -> str | None:
-    parts = [f"{step.group.value} asks for {Bytes(step.second_bytes or 0.0)} instead of {Bytes(step.first_bytes or 0.0)} and takes {Ratio(step.second / step.first)} the time" for step in steps]
+    parts = [f"{step.group.value} requests {Bytes(step.second_bytes or 0.0)} instead of {Bytes(step.first_bytes or 0.0)} and takes {Ratio(step.second / step.first)} the time" for step in steps]
     return listed(parts) or None
 
 
@@ -103,10 +103,10 @@ def table(facts: RunFacts) -> tuple[Table, ...]:
         return ()
     longer = found.gap > 0
     rows = [(step.group.value, added(step.extra, unit=False), share(step.extra, found.gap) if longer else None, _us(step.first), _us(step.second), _page(step.group)) for step in found.steps]
-    rows.append(("together", added(found.gap, unit=False), share(found.gap, found.gap) if longer else None, _us(found.start), _us(found.end), None))
+    rows.append(("total", added(found.gap, unit=False), share(found.gap, found.gap) if longer else None, _us(found.start), _us(found.end), None))
     heads = ("Step", "#Extra (µs)", "#Share", f"#{found.first.title} (µs)", f"#{found.second.title} (µs)", "More")
-    return (Table(columns(*heads), tuple(rows), f"Where the extra time of {found.second.title} over {found.first.title} goes, by the traces of both.",
-                  ("Sums of the activities' medians under the profiler. A memset or a reduction that the matrix library launches counts with its matmul.",)),)
+    return (Table(columns(*heads), tuple(rows), f"Where the extra time of {found.second.title} over {found.first.title} goes, from both traces.",
+                  ("Medians under the profiler, added up. Memsets and reductions that the matrix library launches count with its matmul.",)),)
 
 
 def chart(facts: RunFacts) -> tuple[Chart, ...]:
@@ -119,7 +119,7 @@ def chart(facts: RunFacts) -> tuple[Chart, ...]:
     shown = bar_charts.Waterfall(bar_charts.Total(first.title, found.start, first.id), steps, bar_charts.Total(second.title, found.end, second.id))
     said = listed([f"{step.group.value} {added(step.extra)}" for step in found.steps])
     return bar_charts.waterfall("math-slowdown-waterfall", shown, f"From {first.title}, {Seconds(found.start)}, to {second.title}, {Seconds(found.end)}: {said}.",
-                                f"From the GPU time of {first.title} to that of {second.title}, step by step, by the traces of both.")
+                                f"From the GPU time of {first.title} to that of {second.title}, step by step, from both traces.")
 
 
 def _page(group: Group) -> Link | None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from ..analysis import ActivityFacts, RunFacts, VariantFacts
+from ..analysis import RunFacts, VariantFacts
 from ..analysis.patterns import predictions
 from ..questions import needs
 from ..questions.model import Advice, Because, Case, Chart, Decision, Evidence, Finding, claim, decide, not_measurable
 from ..questions.ranked import states_said
 from ..questions.shared import OTHER_SHAPE, other_workload, software
-from ..saying.tables import Code, Table, columns
-from ..saying.units import Count, Seconds, listed, plural
+from ..saying.units import Count, listed, plural
 
 _ADVICE = (Advice("Before you open a trace, write down what you expect: how many activities, in which order, which one takes "
     "longest.",
@@ -81,21 +80,7 @@ def _counted(roles: list[str]) -> str:
 
 def evidence(facts: RunFacts) -> Evidence:
     shown = [variant for variant in facts.six if variant.ok and variant.activities and variant.prediction]
-    return Evidence(tables=tuple(_lines(variant) for variant in shown), charts=_chart(shown))
-
-
-def _lines(variant: VariantFacts) -> Table:
-    rows = tuple(_row(predicted, observed) for predicted, observed in predictions.align(variant.prediction, variant.activities))
-    differing = len(predictions.broken(variant.prediction, variant.activities))
-    said = f"{plural(differing, 'line')} not as predicted" if differing else "all as predicted"
-    return Table(columns("Predicted", "What it is", "Seen", "Name", "#GPU time (µs)", "Result"), rows, caption=f"{variant.title}: prediction and trace, line by line ({said}).")
-
-
-def _row(predicted: tuple[str, str] | None, observed: ActivityFacts | None) -> tuple[object, ...]:
-    step, meaning = predicted or (None, None)
-    if observed is None:
-        return (step, meaning, None, None, None, "not seen")
-    return (step, meaning, observed.role, Code(observed.short), Seconds(observed.duration).us(), "as predicted" if predicted else "not predicted")
+    return Evidence(charts=_chart(shown))
 
 
 def _chart(shown: list[VariantFacts]) -> tuple[Chart, ...]:

@@ -33,7 +33,7 @@ SAFE_CASES: dict[str, Case] = {
     "protects": Case(
         "holds",
         "`aten::_safe_softmax` adds {count} to the softmax ({roles}); for a fully masked row math returns {row}, not NaN.",
-        because=(Because("extra_time", "They take {extra_time}, {extra_share} of math's GPU time; the softmax itself takes {softmax_time}."), _ROWS),
+        because=(Because("extra_time", "They take {extra_time}, {extra_share} of math's GPU time; the softmax takes {softmax_time}."), _ROWS),
         caveats=(_EXPLICIT, OTHER_SHAPE),
         advice=_ADVICE,
     ),

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..analysis import RunFacts, State, VariantFacts
 from ..analysis.kernels import main_kernel
-from ..findings.safe_softmax import about_the_mask
 from ..numbers import power
 from ..questions import caveats, right_words
 from ..questions import lead as first
@@ -14,14 +12,11 @@ from ..questions.model import Source
 from ..review.diff import example
 from ..review.diff.model import Side
 from ..saying.markup import sentence
-from ..saying.tables import Table, columns
 from . import board, glance, lead, marks, pictures, summaries, trained
-from .cells import error, signed, us
 from .environment import page
 from .rows import Row
 from .site import Site, device_said, software, stands
 
-NO_MORE = "≈ 0"
 INDEX = "index.md"
 BEYOND = "beyond.md"
 READING = {"reading-a-trace.md": "reading_a_trace.md.j2", "method.md": "method.md.j2", "glossary.md": "glossary.md.j2",
@@ -42,8 +37,8 @@ def index(site: Site) -> str:
 def beyond(site: Site) -> str:
     """`beyond.md`: questions that the article does not ask and the evidence answers."""
     facts = site.featured
-    return page("beyond.md.j2", BEYOND, device=device_said(facts), software=sentence(software(facts)), wall=marks.one(facts, wall(facts)), calls=marks.one(facts, calls(facts)), cold=marks.one(facts, cold(facts)),
-                accuracy=accuracy(facts), training=marks.one(facts, trainings) if (trainings := trained.training(facts)) else None, no_training=summaries.not_taken(facts, "training"), compiled=facts.variants.get("naive_compiled"), others=site.others)
+    return page("beyond.md.j2", BEYOND, device=device_said(facts), software=sentence(software(facts)),
+                training=marks.one(facts, trainings) if (trainings := trained.training(facts)) else None, no_training=summaries.not_taken(facts, "training"), compiled=facts.variants.get("naive_compiled"), others=site.others)
 
 
 def reading(site: Site, path: str) -> str:
@@ -65,48 +60,3 @@ def pairs(site: Site) -> Iterator[tuple[Side, Side]]:
 
     return ((side(plain), side(other)) for plain in site.rows if plain.label is None for other in site.rows
             if other.label and (plain.slug, plain.workload) == (other.slug, other.workload))
-
-
-def _shown(facts: RunFacts) -> list[VariantFacts]:
-    return [v for v in facts.variants.values() if v.ok]
-
-
-def wall(facts: RunFacts) -> Table:
-    rows = tuple((summaries.variant_link(v), us(v.gpu_time), us(v.wall_time), _launching(v), us(v.host_time)) for v in _shown(facts))
-    notes = (f"{NO_MORE}: less than the processes differ by.",) if any(NO_MORE in row for row in rows) else ()
-    return Table(columns("Variant", "#GPU time (µs)", "#Wall time (µs)", "#Wall minus GPU (µs)", "#Host time (µs)"), rows, notes=notes)
-
-
-def _launching(variant: VariantFacts) -> str | None:
-    """What wall time adds to GPU time, in µs, where their processes lie apart."""
-    wall_time, gpu_time = variant.wall_time, variant.gpu_time
-    if wall_time is None or gpu_time is None:
-        return None
-    return us(wall_time.median - gpu_time.median) if wall_time.low > gpu_time.high else NO_MORE
-
-
-def calls(facts: RunFacts) -> Table:
-    rows = tuple((summaries.variant_link(v), summaries.spread(v.first_call_alone), summaries.spread(v.first_call), summaries.spread(v.first_call_new_shape), us(v.host_time)) for v in _shown(facts))
-    return Table(columns("Variant", "#First call, before all others", "#First call, lowest to highest process", "#First call at a new shape", "#Steady state (µs)"), rows)
-
-
-def cold(facts: RunFacts) -> Table:
-    rows = []
-    for v in _shown(facts):
-        change = signed(100 * (v.gpu_time_cold.median / v.gpu_time.median - 1)) if v.gpu_time and v.gpu_time_cold else None
-        rows.append((summaries.variant_link(v), us(v.gpu_time), us(v.gpu_time_cold), change))
-    return Table(columns("Variant", "#Hot (µs)", "#Cold (µs)", "#Change"), tuple(rows))
-
-
-def accuracy(facts: RunFacts) -> Table:
-    """Relative error against FP64, and what a fully masked row gives; torch's words where it refused."""
-    rows, notes = [], []
-    for v in facts.variants.values():
-        if not v.state.ran:
-            continue
-        rows.append((summaries.variant_link(v), error(v.relative_error), error(v.allowed_error), summaries.masked_row(v)))
-        if v.state is State.WRONG:
-            notes.append(summaries.why_not(v))
-        if v.masked_row and v.masked_row.reason:
-            notes.append(f"{v.title}: {about_the_mask(v.masked_row.reason) or v.masked_row.reason}.")
-    return Table(columns("Variant", "#Relative error", "#Allowed", "Fully masked row"), tuple(rows), notes=tuple(notes))

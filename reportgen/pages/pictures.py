@@ -45,7 +45,7 @@ def _first(facts: RunFacts, ranking: Ranking) -> str:
 def forwards(facts: RunFacts) -> Chart | None:
     """The GPU lanes of all variants under each other, the shortest first; `None` without a GPU lane."""
     shown = sorted([v for v in facts.variants.values() if v.ok and v.activities], key=lambda v: sum(a.duration for a in v.activities))
-    caption = "One forward of each on one time axis, under the profiler; gaps between activities say little about a loop without it."
+    caption = "One forward of each on one time axis, under the profiler; without the profiler the gaps differ."
     return next(iter(drawings.forwards("forwards", shown, caption)), None)
 
 
@@ -60,7 +60,7 @@ def lanes(variant: VariantFacts) -> Chart | None:
     gpu = f"the GPU runs {plural(len(variant.activities), 'activity', 'activities')}" if variant.activities else "what the GPU ran is not known"
     return Chart(f"lanes-{variant.id}", "lanes", data,
                  f"One forward of {variant.title}: the CPU dispatches {plural(len(variant.ops), 'op')}, {top} at the top level; {gpu}.",
-                 "One forward under the profiler" + (", onto an empty queue: gaps between activities say little about a loop without it." if variant.activities else "."))
+                 "One forward under the profiler" + (", onto an empty queue: without the profiler the gaps differ." if variant.activities else "."))
 
 
 def _depths(ops: tuple[OpFacts, ...]) -> list[tuple[OpFacts, int]]:

@@ -111,7 +111,7 @@ def row(facts: RunFacts, outcomes: Mapping[str, Outcome], findings: Sequence[Fin
         claims={name: Judged(outcome.verdict, outcome.case) for name, outcome in outcomes.items()},
         answers={finding.slug: answer(facts, outcomes, finding).headline for finding in findings},
         readings={reading.slug: _answers(facts, reading) for reading in READINGS},
-        notes=tuple(right_words.mark_notes(facts, facts.variants)),
+        notes=tuple(right_words.listed_notes(facts, facts.variants, right_words.ON_ITS_PAGE)),
         variants=_variants(facts),
     )
 

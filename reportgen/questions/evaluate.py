@@ -85,7 +85,13 @@ def _advised(one: Advice, args: Mapping[str, Any], facts: RunFacts) -> Advised:
     """A piece of advice, with the calls for which it is not given on this device."""
     more = fill(one.more, args) if _given(one.more_needs, args) else ""
     limits = right_words.unless(facts, one.leads, args), right_words.unless(facts, one.more_leads, args) if more else ""
-    return Advised(f"{fill(one.says, args)} {limits[0]}".strip(), f"{more} {limits[1]}".strip(), one.when, args.get(one.saves) if one.saves else None, any(limits))
+    saves = args.get(one.saves) if one.saves else None
+    unknown = UNKNOWN_SAVING if one.saves and saves is None else ""
+    return Advised(" ".join(filter(None, (fill(one.says, args), limits[0], unknown))), f"{more} {limits[1]}".strip(), one.when, saves, any(limits))
+
+
+UNKNOWN_SAVING = "This run does not show what it saves."
+"""Behind advice whose saving this run did not measure, or could not tell from noise."""
 
 
 def _given(needs: str | None, args: Mapping[str, Any]) -> bool:

@@ -17,6 +17,8 @@ from .model import Leads
 from .needs import share
 
 MARK = "†"
+ON_ITS_PAGE = "the page “Is it right?”"
+"""Where the calls that come out wrong are listed, for pages that do not list them."""
 """Beside a variant that is right at the run's shape and whose backend gives a wrong result elsewhere."""
 PLAIN = frozenset({Needs.MASK, Needs.GRADIENTS})
 """What a call without a mask and without gradients has not."""
@@ -88,12 +90,12 @@ def mark_notes(facts: RunFacts, variants: Iterable[str]) -> tuple[str, ...]:
     return tuple(f"{MARK} {_mark_note(facts, name)}" for name in variants if mark(facts, name))
 
 
-def listed_notes(facts: RunFacts, variants: Iterable[str]) -> tuple[str, ...]:
-    """As `mark_notes`, for a page that lists the unsafe calls itself: one sentence for all marked, and one for each with wrong gradients."""
+def listed_notes(facts: RunFacts, variants: Iterable[str], where: str = "the list below") -> tuple[str, ...]:
+    """As `mark_notes`, where the unsafe calls stand in a list: one sentence for all marked, and one for each with wrong gradients."""
     found = [name for name in variants if marks(facts, name)]
     off_there = [f"{MARK} {_gradient_note(facts, name)}" for name in variants if wrong_gradients(facts, name)]
     titles = [facts.variants[name].title for name in found]
-    said = [f"{MARK} {listed(titles)}: right at this run's shape, and not in every call on this device; the list below says in which."] if found else []
+    said = [f"{MARK} {listed(titles)}: right in this forward, but not in every call on this device; {where} says in which."] if found else []
     return (*said, *off_there)
 
 
@@ -113,7 +115,7 @@ def _gradient_note(facts: RunFacts, variant: str) -> str:
 
 def _mark_note(facts: RunFacts, variant: str) -> str:
     found, named_so = marks(facts, variant), facts.variants[variant].title
-    said = [f"{named_so} is right at this run's shape and gives a wrong result elsewhere on this device: avoid {avoided(found)}."] if found else []
+    said = [f"{named_so} is right in this forward but wrong in other calls on this device: avoid {avoided(found)}."] if found else []
     return " ".join([*said, *([_gradient_note(facts, variant)] if wrong_gradients(facts, variant) else [])])
 
 
@@ -125,7 +127,7 @@ def avoided(probes: Sequence[ProbeFacts]) -> str:
 def marked(facts: RunFacts, variants: Sequence[str]) -> str:
     """That some of those who lead are not right everywhere; empty where all are."""
     found = [facts.variants[name].title for name in variants if mark(facts, name)]
-    return f" {MARK} {listed(found)} {verb(found, 'is', 'are')} right in a forward at this shape, and not in every call on this device." if found else ""
+    return f" {MARK} {listed(found)} {verb(found, 'is', 'are')} right in this forward, but not in every call on this device." if found else ""
 
 
 def unsafe(facts: RunFacts) -> str:

@@ -122,30 +122,32 @@ class Percent(_Float):
 class Saving:
     """What a change saves: seconds, and the share (0 to 1) of what they are taken from; `of` names that, `per` what is counted.
 
-    said: the seconds as `difference` rounds them, so that they add up with the two times beside them
+    said: the seconds as `difference` rounds them, so that they add up with the two times beside them, or a range; share: `None` where nothing is left to compare with
 
     >>> str(Saving(127e-6, 0.12, "Naive"))
     '127 µs per forward (12 % of Naive)'
+    >>> str(Saving(0.039, None, "SDPA cuDNN", per="new shape", said="39.0 to 62.5 ms"))
+    '39.0 to 62.5 ms per new shape (SDPA cuDNN)'
     """
 
     seconds: float
-    share: float
+    share: float | None
     of: str
     per: str = "forward"
     said: str = ""
 
     def __str__(self) -> str:
-        return f"{self.said or Seconds(self.seconds)} per {self.per} ({self.percent} of {self.of})"
+        return f"{self.said or Seconds(self.seconds)} per {self.per} ({f'{self.percent} of ' if self.percent else ''}{self.of})"
 
     @property
     def percent(self) -> str:
-        """The share with two figures at most."""
-        return f"{significant(100 * self.share, 2)} %"
+        """The share with two figures at most; empty without one."""
+        return "" if self.share is None else f"{significant(100 * self.share, 2)} %"
 
     @property
     def short(self) -> str:
-        """`−127 µs (−12 %)`: for a place whose head says of what."""
-        return f"−{self.said or Seconds(self.seconds)} (−{self.percent})"
+        """`−127 µs (−12 %)`, `−39.0 to 62.5 ms per new shape`: for a place whose head says of what."""
+        return f"−{self.said or Seconds(self.seconds)}{f' (−{self.percent})' if self.percent else f' per {self.per}'}"
 
 
 class Count(int):

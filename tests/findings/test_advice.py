@@ -120,7 +120,7 @@ def test_a_fused_backend_is_advised_in_place_of_math_only_where_it_is_faster():
 
 
 def test_an_explicit_mask_rules_flash_out_only_where_it_was_seen_to():
-    bound = ("With as many queries as keys, use `is_causal=True` and a fused backend: it compares indices inside the kernel and builds no mask. If you must use math, build the mask once, keep it "
+    bound = ("With as many queries as keys, use `is_causal=True` and a fused backend: it compares indices inside the kernel and builds no mask (saving: building the mask, in the trace). If you must use math, build the mask once, keep it "
              "as a module buffer and pass it")
     assert advised(facts(), "math-mask-rebuilt") == [bound + " (flash on a GPU refuses an explicit mask)."]
     takes = rows(facts(), sdpa_flash="zeros")
@@ -204,7 +204,7 @@ def test_a_fused_backend_saves_the_time_of_the_scores_only_where_one_is_faster()
 
 def test_a_fused_backend_removes_the_passes_only_where_one_is_faster():
     slow = spent(facts(), naive_inplace=(800, 300), sdpa_math=(800, 300))
-    assert advised(slow, "hbm-dominates") == [BANDWIDTH + " A fused backend removes these passes whatever limits them."]
+    assert advised(slow, "hbm-dominates") == [BANDWIDTH + " A fused backend has no such passes."]
     assert advised(timed(slow, "gpu_time", sdpa_efficient=2400, sdpa_flash=2400, sdpa_cudnn=2400), "hbm-dominates") == [BANDWIDTH]
 
 

@@ -63,6 +63,8 @@ def test_claims_and_evidence_bear_what_is_missing(what):
         assert {outcome.verdict for outcome in decided.values()} == {"not measurable"}
 
 
+UNTABLED = ("predict-then-look",)
+"""Findings whose evidence is a table of each variant's page."""
 UNDRAWN = ("is-it-right",)
 """Right and wrong have no length to draw."""
 
@@ -70,7 +72,7 @@ UNDRAWN = ("is-it-right",)
 @pytest.mark.parametrize("finding", FINDINGS, ids=lambda finding: finding.slug)
 def test_tables_say_what_they_show_and_charts_state_numbers(finding):
     shown = finding.evidence(trained(tried(masked_alone(run=facts()))))
-    assert shown.tables and (shown.charts or finding.slug in UNDRAWN)
+    assert (shown.tables or finding.slug in UNTABLED) and (shown.charts or finding.slug in UNDRAWN)
     assert all(table.caption for table in shown.tables)
     assert all(any(digit.isdigit() for digit in chart.alt) for chart in shown.charts)
 

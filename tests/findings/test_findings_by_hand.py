@@ -28,44 +28,44 @@ def extra(name: str, us: float, run: RunFacts | None = None, samples: tuple[floa
 EIGHT = tuple(range(820, 828))
 
 CASES_REACHED = {
-    **{(claim, "unpaired"): (lambda name=name: extra(name, 0, samples=EIGHT), f"Not measurable: {TITLES[name]} and Naive in place were timed in different numbers of processes, so they are not compared.")
+    **{(claim, "unpaired"): (lambda name=name: extra(name, 0, samples=EIGHT), f"Not measurable: {TITLES[name]} and Naive in place were timed in different numbers of processes and cannot be compared.")
        for claim, name in (("scaled-q-faster", "naive_scaled_q"), ("baddbmm-faster", "naive_baddbmm"))},
     ("compiled-faster", "unpaired"): (
         lambda: extra("naive_compiled", 0, samples=EIGHT),
-        "Not measurable: Naive, compiled and Naive were timed in different numbers of processes, so they are not compared."),
+        "Not measurable: Naive, compiled and Naive were timed in different numbers of processes and cannot be compared."),
     ("scaled-q-faster", "faster"): (
         lambda: extra("naive_scaled_q", 820),
-        "Scaling the queries instead of the scores makes attention written by hand faster: 820 µs instead of 930 µs (0.882×; in every process)."),
+        "Scaling the queries instead of the scores makes hand-written attention faster: 820 µs instead of 930 µs (0.882×; in every process)."),
     ("scaled-q-faster", "same"): (
         lambda: extra("naive_scaled_q", 925),
-        "Scaling the queries instead of the scores changes nothing that this run can tell: 925 µs against 930 µs (ratio in every process)."),
+        "Scaling the queries instead of the scores makes no measurable difference: 925 µs against 930 µs (ratio in every process)."),
     ("scaled-q-faster", "slower"): (
         lambda: extra("naive_scaled_q", 1000),
-        "Scaling the queries instead of the scores makes attention written by hand slower: 1.00 ms instead of 930 µs (1.08×; in every process)."),
+        "Scaling the queries instead of the scores makes hand-written attention slower: 1.00 ms instead of 930 µs (1.08×; in every process)."),
     ("baddbmm-faster", "faster"): (
         lambda: extra("naive_baddbmm", 780),
-        "Folding scale and mask into the first matmul makes attention written by hand faster: 780 µs instead of 930 µs (0.839×; in every process)."),
+        "Folding scale and mask into the first matmul makes hand-written attention faster: 780 µs instead of 930 µs (0.839×; in every process)."),
     ("baddbmm-faster", "same"): (
         lambda: extra("naive_baddbmm", 935),
-        "Folding scale and mask into the first matmul changes nothing that this run can tell: 935 µs against 930 µs (ratio in every process)."),
+        "Folding scale and mask into the first matmul makes no measurable difference: 935 µs against 930 µs (ratio in every process)."),
     ("baddbmm-faster", "slower"): (
         lambda: extra("naive_baddbmm", 1200),
-        "Folding scale and mask into the first matmul makes attention written by hand slower: 1.20 ms instead of 930 µs (1.29×; in every process)."),
+        "Folding scale and mask into the first matmul makes hand-written attention slower: 1.20 ms instead of 930 µs (1.29×; in every process)."),
     ("compiled-faster", "faster"): (
         lambda: extra("naive_compiled", 324),
-        "`torch.compile` makes attention written by hand faster: 324 µs instead of 1.06 ms (0.307×; in every process)."),
+        "`torch.compile` makes hand-written attention faster: 324 µs instead of 1.06 ms (0.307×; in every process)."),
     ("compiled-faster", "same"): (
         lambda: extra("naive_compiled", 1050),
-        "`torch.compile` changes nothing that this run can tell: 1.05 ms against 1.06 ms (ratio in every process)."),
+        "`torch.compile` makes no measurable difference: 1.05 ms against 1.06 ms (ratio in every process)."),
     ("compiled-faster", "slower"): (
         lambda: extra("naive_compiled", 2000),
-        "`torch.compile` makes attention written by hand slower: 2.00 ms instead of 1.06 ms (1.89×; in every process)."),
+        "`torch.compile` makes hand-written attention slower: 2.00 ms instead of 1.06 ms (1.89×; in every process)."),
     ("compiled-faster", "too-few-less"): (
         lambda: extra("naive_compiled", 0, samples=(324,)),
-        "`torch.compile` was timed in 1 process only, too few to judge: 324 µs there, and 1.06 ms without it, where no process took less than 1.05 ms."),
+        "`torch.compile` was timed in 1 process only, too few to judge: 324 µs with it, 1.06 ms without (at least 1.05 ms in every process)."),
     ("compiled-faster", "too-few"): (
         lambda: extra("naive_compiled", 0, samples=(1040,)),
-        "`torch.compile` was timed in 1 process only, too few to judge: 1.04 ms there, and 1.06 ms without it."),
+        "`torch.compile` was timed in 1 process only, too few to judge: 1.04 ms with it, 1.06 ms without."),
 }
 
 # claim → device → (verdict, case); the made-up devices are older than the extras
@@ -88,7 +88,7 @@ def test_what_a_compiler_takes_at_first_is_said_beside_it():
     run = extra("naive_compiled", 324)
     compiled = run.variants["naive_compiled"]
     slow = replace(run, variants={**run.variants, "naive_compiled": replace(compiled, times={**compiled.times, "first_call": Estimate((3.58,))})})
-    assert outcome("compiled-faster", slow).pieces[0].more == "Its first call compiles, which took 3.58 s here."
+    assert outcome("compiled-faster", slow).pieces[0].more == "Compiling at the first call took 3.58 s here."
 
 
 @pytest.mark.parametrize("run", [lambda: extra("naive_scaled_q", 925), lambda: extra("naive_scaled_q", 1000)])
@@ -111,8 +111,8 @@ def test_a_wrong_or_missing_extra_is_judged_nowhere():
 
 def test_steps_and_errors_stand_behind_the_verdict():
     run = extra("naive_baddbmm", 780, kernels=5, memcpys=0, memsets=1)
-    assert outcome("baddbmm-faster", run).because[0] == "GPU activities per forward: 6, in Naive in place 6."
-    assert outcome("baddbmm-faster", run).because[-1] == "Its relative error against FP64 is 0.29 %; that of Naive in place is 0.37 %."
+    assert outcome("baddbmm-faster", run).because[0] == "GPU activities: 6, in Naive in place 6."
+    assert outcome("baddbmm-faster", run).because[-1] == "Relative error against FP64: 0.29 %; Naive in place: 0.37 %."
 
 
 def test_the_table_says_which_steps_went():

@@ -223,6 +223,7 @@ def test_warming_up_is_advised_where_a_first_call_is_dear():
     start = "Warm up once at start-up, so that no request pays for the first call."
     graph = " If the CPU is the bottleneck, capture the forward in a CUDA graph: it costs one launch."
     assert advice("cudnn-cpu-cost", facts()) == shapes + graph
+    assert str(evaluate(CLAIMS["cudnn-cpu-cost"], facts()).pieces[0].saves) == "57.0 to 63.0 ms per new shape (SDPA cuDNN)"
     known = timed(facts(), "first_call_new_shape", sdpa_efficient=120, sdpa_flash=129, sdpa_cudnn=150)
     assert advice("cudnn-cpu-cost", known) == start + graph
     assert advice("cudnn-cpu-cost", timed(known, "first_call", sdpa_efficient=120, sdpa_flash=129, sdpa_cudnn=150)) == ""

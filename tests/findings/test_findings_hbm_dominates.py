@@ -51,23 +51,23 @@ def said(run):
 CASES_REACHED = {
     ("hbm-dominates", "dominates"): (
         lambda: facts(),
-        "Passes over the score matrix take more time than the matmuls: 82 % against 17.9 % of the GPU time of naive in place, 58.2 % against 36.6 % in SDPA math. "
-        "Moved at copy speed, all their bytes would take 55.4 % and 57.6 % of the time."),
+        "Passes over the score matrix take more time than the matmuls: 82 % against 17.9 % of the GPU time in naive in place, 58.2 % against 36.6 % in SDPA math. "
+        "At copy speed, moving all bytes would take 55.4 % and 57.6 % of the time."),
     ("hbm-dominates", "bytes-account-for-less"): (
         lambda: spent(facts(), naive_inplace=(800, 300), sdpa_math=(600, 550)),
-        "Passes over the score matrix take more time than the matmuls (80 % against 20 % of the GPU time of naive in place, 60 % against 40 % in SDPA math), but moving bytes accounts "
-        "for less than 50 % of the time in naive in place. Moved at copy speed, all their bytes would take 30 % and 55 % of the time."),
+        "Passes over the score matrix take more time than the matmuls (80 % against 20 % of the GPU time in naive in place, 60 % against 40 % in SDPA math), but bytes explain "
+        "less than 50 % of the time in naive in place. At copy speed, moving all bytes would take 30 % and 55 % of the time."),
     ("hbm-dominates", "matmuls-lead"): (
         lambda: spent(facts(), naive_inplace=(400, 300), sdpa_math=(600, 550)),
-        "The matmuls take more time than the passes over the score matrix in naive in place: passes take 40 % against 60 % of the GPU time of naive in place, 60 % against 40 % in SDPA "
-        "math. Moved at copy speed, all their bytes would take 30 % and 55 % of the time."),
+        "The matmuls take more time than the passes over the score matrix in naive in place: passes take 40 % against 60 % of the GPU time in naive in place, 60 % against 40 % in SDPA "
+        "math. At copy speed, moving all bytes would take 30 % and 55 % of the time."),
     ("hbm-dominates", "on-the-line"): (
         lambda: seen(spent(facts(), naive_inplace=(800, 520), sdpa_math=(800, 700)), naive_inplace=0.93, sdpa_math=1),
-        "Whether round trips dominate cannot be told: passes over the score matrix take 80 % against 20 % of the GPU time of naive in place, 80 % against 20 % in SDPA math for the "
-        "matmuls. Moved at copy speed, all their bytes would take 48.4 % and 70 % of the time. Those were counted; by the bytes that the steps ask for it would be 52 % and 70 %."),
+        "This run cannot tell whether round trips dominate: passes over the score matrix take 80 % against 20 % of the GPU time in naive in place, 80 % against 20 % in SDPA math for the "
+        "matmuls. At copy speed, moving all bytes would take 48.4 % and 70 % of the time. These bytes were counted; with requested bytes it would be 52 % and 70 %."),
     ("hbm-dominates", "not-modelled"): (
         lambda: unmodelled(unmodelled(facts()), "mask"),
-        "Not measurable: 68.4 % of naive in place's GPU time and 0 % of SDPA math's is spent in steps whose bytes are not known."),
+        "Not measurable: 68.4 % of naive in place's GPU time and 0 % of SDPA math's goes into steps whose bytes are unknown."),
 }
 
 ON_DEVICES = {
@@ -112,10 +112,10 @@ def test_steps_that_nobody_modelled_leave_it_open_only_where_they_could_tip_it()
 def test_what_the_bytes_leave_over_is_named_with_both_times():
     """Mask: 513 MiB at 4.30 TB/s are 125 µs, softmax: 512 MiB. Scale runs at copy speed, so nothing is left of it."""
     because = said(facts()).because
-    assert because[0] == "Time beyond the bytes in naive in place: mask (355 µs, at copy speed 125 µs) and softmax (281 µs, at copy speed 125 µs)."
-    assert because[1].startswith("Time beyond the bytes in SDPA math: matmul (944 µs, at copy speed 281 µs), where (403 µs, at copy speed 250 µs)")
+    assert because[0] == "Naive in place runs below copy speed in mask (355 µs, at copy speed 125 µs) and softmax (281 µs, at copy speed 125 µs)."
+    assert because[1].startswith("SDPA math runs below copy speed in matmul (944 µs, at copy speed 281 µs), where (403 µs, at copy speed 250 µs)")
     at_speed = spent(facts(), naive_inplace=(800, 790), sdpa_math=(800, 790))
-    assert not any(sentence.startswith("Time beyond the bytes in naive in place: mask") for sentence in said(at_speed).because)
+    assert not any(sentence.startswith("Naive in place runs below copy speed in mask") for sentence in said(at_speed).because)
 
 
 def test_bandwidth_is_called_no_predictor_only_where_a_pass_is_far_below_it():
@@ -130,8 +130,8 @@ def test_bandwidth_is_called_no_predictor_only_where_a_pass_is_far_below_it():
 def test_arithmetic_and_the_roofs_side_stand_beside_it():
     """2 × 17.18 GFLOP at 788 TFLOP/s are 43.6 of 930 µs."""
     because = said(facts()).because
-    assert "Arithmetic alone accounts for 4.7 % of naive in place's time." in because
-    assert any(sentence.startswith("On the roofline naive in place lies left of the ridge (15.5 FLOP per byte, the ridge is at 183): memory sets its roof") for sentence in because)
+    assert "At matmul speed, naive in place's FLOP would take 4.7 % of its time." in because
+    assert any(sentence.startswith("Naive in place lies left of the ridge (15.5 FLOP per byte, the ridge is at 183): memory sets its roof") for sentence in because)
     assert not any("rithmetic alone" in sentence for sentence in said(spent(facts(), naive_inplace=(800, 700), sdpa_math=(800, 700))).because)
 
 
@@ -147,7 +147,7 @@ def test_counted_bytes_that_disagree_are_said_with_their_direction():
     assert any(sentence.endswith("counted and requested bytes agree within 10 %.") for sentence in agreed.because)
     assert not any("by their shapes" in sentence for sentence in agreed.caveats)
     assert not any("ounted" in sentence for sentence in said(facts()).because)
-    assert "No hardware counter ran, so the bytes are those that the steps ask for by their shapes." in said(facts()).caveats
+    assert "No hardware counter ran: bytes are modelled from shapes." in said(facts()).caveats
 
 
 def test_the_line_that_sorts_tables_decides_nothing(monkeypatch):
@@ -169,5 +169,5 @@ def test_the_claim_the_limits_the_bytes_and_the_roofline_give_one_answer(slot):
     assert f"would take {share} and" in outcome.headline and f"matmuls: {passes} against" in outcome.headline
     assert f"Naive in place spends {passes} of its GPU time in passes over the score matrix" in answers["limits-steps"] and f"account for {share}" in answers["limits-steps"]
     assert f"({share})" in answers["bytes-floor"]
-    assert any("naive in place lies left of the ridge" in sentence for sentence in outcome.because)
+    assert any("Naive in place lies left of the ridge" in sentence for sentence in outcome.because)
     assert "Naive in place (" in answers["roofline-ridge"].split("limited by memory: ")[1].split("Right of it")[0]

@@ -48,17 +48,17 @@ def scattered() -> RunFacts:
 CASES_REACHED = {
     ("mask-broadcast", "not-timed"): (
         lambda: probes(facts(), mask_step=MaskStep(reason="CUDA out of memory.")),
-        "Not measurable: the mask step could not be timed alone here (CUDA out of memory)."),
+        "Not measurable: the mask step could not be timed alone (CUDA out of memory)."),
     ("mask-broadcast", "broadcast"): (
         step,
-        "Broadcasting the mask is what costs: `masked_fill_` takes 358 µs with the `[S, S]` mask and 157 µs with the same mask written out in full, although that one asks for "
-        "127 MiB more (2.28×; in every process)."),
+        "The mask step is slow because the mask is broadcast: `masked_fill_` takes 358 µs with the `[S, S]` mask and 157 µs with a full-size copy, although the copy adds "
+        "127 MiB to read (2.28×; in every process)."),
     ("mask-broadcast", "same"): (
         lambda: step(full=355),
-        "A mask of full size changes nothing that this run can tell: `masked_fill_` takes 355 µs with it and 358 µs with the broadcast one (1.01×; in every process)."),
+        "A full-size mask makes no measurable difference: `masked_fill_` takes 355 µs with it and 358 µs with the broadcast mask (1.01×; in every process)."),
     ("mask-broadcast", "full-slower"): (
         lambda: step(broadcast=150, full=180),
-        "Broadcasting the mask costs nothing here: `masked_fill_` takes 180 µs with a mask of full size and 150 µs with the broadcast one (0.833×; in every process)."),
+        "Broadcasting the mask costs nothing here: `masked_fill_` takes 180 µs with a full-size mask and 150 µs with the broadcast one (0.833×; in every process)."),
 }
 
 # claim → device → (verdict, case); the made-up devices are older than the probe
@@ -68,10 +68,10 @@ ON_DEVICES = {"mask-broadcast": dict.fromkeys(DEVICES, ("not measurable", "not-t
 def test_names_and_counters_are_given_as_the_cause_only_where_they_show_it():
     because = outcome("mask-broadcast", counted(in_the_forward(step(), 358))).because
     assert because == (
-        "The kernels' names give the cause: `elementwise_kernel` works out each element's place in the mask by itself, `vectorized_elementwise_kernel` loads several neighbours at once.",
-        "Counted: 221 million warp instructions with the broadcast mask, 24.1 million with the full one; the issue slots were busy 60 % and 31 % of the time.",
-        "For scale: a product on the same scores takes 128 µs; the mask step takes 2.80× as long.",
-        "In Naive in place this step is one kernel of 358 µs, 38.5 % of the GPU time, more than any other.")
+        "The kernel names show the cause: `elementwise_kernel` computes an index for each element, `vectorized_elementwise_kernel` loads several neighbours at once.",
+        "Counted: 221 million warp instructions with the broadcast mask, 24.1 million with the full-size one; the issue slots were busy 60 % and 31 % of the time.",
+        "Multiplying the same scores by a number takes 128 µs; the mask step takes 2.80× as long.",
+        "In Naive in place the step is one kernel: 358 µs, 38.5 % of the GPU time, more than any other.")
     nameless = outcome("mask-broadcast", step(named=False))
     assert not any("names" in line or "Counted" in line for line in nameless.because)
     fewer = replace(step(), mask_step={"broadcast": CounterFacts(instructions=20e6), "full": CounterFacts(instructions=24e6)})
@@ -82,14 +82,14 @@ def test_of_a_step_that_takes_another_time_in_the_forward_no_saving_is_promised(
     """201 µs of 930 are 22 %; in a forward whose step takes 250 µs the op alone says nothing about it."""
     (advice,) = outcome("mask-broadcast", in_the_forward(step(), 358)).pieces
     assert str(advice.saves) == "201 µs per forward (22 % of Naive in place)"
-    assert advice.says.startswith("Where a mask must be applied by hand, write it out once at full size") and advice.more == "It takes 128 MiB."
+    assert advice.says.startswith("If you must apply a mask by hand, expand it once") and advice.more == "It takes 128 MiB of memory."
     other = outcome("mask-broadcast", in_the_forward(step(), 250))
     assert other.pieces[0].saves is None and not any("Naive in place" in line for line in other.because)
 
 
 def test_where_the_full_mask_is_slower_the_broadcast_one_stays():
     (advice,) = outcome("mask-broadcast", step(broadcast=150, full=180)).pieces
-    assert advice.says == "Keep the `[S, S]` mask and let it broadcast."
+    assert advice.says == "Let the `[S, S]` mask broadcast."
     assert outcome("mask-broadcast", step(full=355)).pieces == ()
 
 
@@ -105,7 +105,7 @@ def test_a_product_that_is_not_faster_is_no_measure():
 
 def test_what_the_times_have_in_them_is_a_caveat():
     said = outcome("mask-broadcast", step(note="2 of 9 replays reached the GPU late"))
-    assert "Of the times here: 2 of 9 replays reached the GPU late." in said.caveats
+    assert "About these times: 2 of 9 replays reached the GPU late." in said.caveats
 
 
 @pytest.mark.parametrize("run", [step, lambda: counted(step(named=False)), lambda: replace(step(), ceilings=None)])

@@ -108,7 +108,7 @@ def test_the_cast_that_is_dropped_is_found_between_softmax_and_the_last_matmul()
         "The casts up take 76.1 µs of 2.58 ms GPU time in the trace; a score matrix is then 512 MiB instead of 256 MiB, so a pass that reads it and writes it moves twice the bytes.",
         "Casts back down take 196 µs more.",
         "One of those (184 µs) casts all attention weights back for a second result that `scaled_dot_product_attention` drops.",
-        "Wider elements are not the reason: applying the mask asks for 1 GiB instead of 513 MiB and takes 1.10× the time and softmax itself asks for 1 GiB instead of 512 MiB "
+        "Wider elements are not the reason: applying the mask requests 1 GiB instead of 513 MiB and takes 1.10× the time and softmax requests 1 GiB instead of 512 MiB "
         "and takes 0.983× the time.")
 
 

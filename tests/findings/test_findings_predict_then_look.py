@@ -67,14 +67,6 @@ def test_who_did_not_run_is_named():
     assert outcome("predict-then-look", facts("t4")).caveats[-1] == "Not in the comparison: SDPA flash and SDPA cuDNN did not run here."
 
 
-def test_the_lines_of_naive_show_the_copy_between_scale_and_mask():
-    table = FINDING.evidence(facts("a100")).tables[0]
-    assert table.caption == "Naive: prediction and trace, line by line (1 line not as predicted)."
-    assert [(row[0], row[2], row[-1]) for row in table.rows] == [
-        ("matmul", "matmul", "as predicted"), ("scale", "scale", "as predicted"), (None, "copy", "not predicted"),
-        ("mask", "mask", "as predicted"), ("softmax", "softmax", "as predicted"), ("matmul", "matmul", "as predicted")]
-
-
 def test_the_chart_counts_lines():
     chart = FINDING.evidence(facts()).charts[0]
     assert dict(chart.data["series"])["seen, not predicted"] == [2, 1, 17, 0, 0, 1]

@@ -98,7 +98,7 @@ ON_DEVICES = {
 
 def test_what_the_protection_costs_is_the_time_of_the_added_kernels():
     assert outcome("math-safe-softmax", facts()).because == (
-        "They take 652 µs, 25.3 % of math's GPU time; the softmax itself takes 277 µs.",
+        "They take 652 µs, 25.3 % of math's GPU time; the softmax takes 277 µs.",
         "The same row in the other variants: Naive NaN, Naive in place NaN, SDPA efficient zeros, SDPA flash takes no `attn_mask`, SDPA cuDNN other values.")
 
 

@@ -662,7 +662,7 @@ def test_who_else_was_at_work_is_a_table_without_what_nobody_told() -> None:
 
 def test_gaps_in_a_profiled_forward_are_blamed_on_nobody() -> None:
     run = facts("h200")
-    assert pictures.lanes(run.variants["naive"]).caption == "One forward under the profiler, onto an empty queue: gaps between activities say little about a loop without it."
+    assert pictures.lanes(run.variants["naive"]).caption == "One forward under the profiler, onto an empty queue: without the profiler the gaps differ."
     assert pictures.lanes(no_lane(run).variants["naive"]).caption == "One forward under the profiler."
 
 

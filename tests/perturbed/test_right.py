@@ -18,7 +18,7 @@ LINE = "**Unpinned, 1 kind of call comes out wrong on this device**: one public 
 CAST = "For a call with a mask in another type than q (pytorch#191612): Cast the mask to the type of q."
 LIMIT = "Not for unsafe call 1 (“Is it right?”)."
 ROW = "- **1** (unpinned, cuDNN): a call with a mask in another type than q. Cast the mask to the type of q.\n"
-NOTE = "† SDPA cuDNN is right at this run's shape and gives a wrong result elsewhere on this device: avoid a mask in another type than q (pytorch#191612)."
+NOTE = "† SDPA cuDNN is right in this forward but wrong in other calls on this device: avoid a mask in another type than q (pytorch#191612)."
 
 
 def test_what_the_unpinned_call_gets_wrong_stands_before_the_winner(copies: Harness):
@@ -74,13 +74,15 @@ def test_a_variant_is_marked_wherever_it_is_ranked(copies: Harness):
     copy = copies["probe_on_default"]
     assert re.search(r"\| \[SDPA cuDNN †\]\(variants/sdpa_cudnn.md\) \| 58.5 \|", copy.front)
     assert "| [SDPA cuDNN †](docs/variants/sdpa_cudnn.md) |" in copy.readme
-    assert "† SDPA cuDNN is right in a forward at this shape, and not in every call on this device." in copy.front
+    assert "† SDPA cuDNN is right in this forward, but not in every call on this device." in copy.front
     assert "| SDPA cuDNN † | 58.5 µs" in copy.pages["findings/fastest.md"]
     assert re.search(r"\| 58\.5 † \|", copy.pages["compare.md"]) and "| 1.00× † |" in copy.pages["compare.md"]
     assert "sdpa_cudnn †" in copy.terminal
-    assert "† SDPA cuDNN: right at this run's shape, and not in every call on this device; the list below says in which." in copy.front and f"> {ROW}" in copy.front
-    for text in (copy.readme, copy.pages["findings/fastest.md"], copy.pages["compare.md"], " ".join(copy.terminal.split())):
+    assert "† SDPA cuDNN: right in this forward, but not in every call on this device; the list below says in which." in copy.front and f"> {ROW}" in copy.front
+    for text in (copy.readme, " ".join(copy.terminal.split())):
         assert NOTE in text
+    for text in (copy.pages["findings/fastest.md"], copy.pages["compare.md"]):
+        assert "† SDPA cuDNN: right in this forward, but not in every call on this device; the page “Is it right?” says in which." in text
 
 
 def test_only_the_backend_that_reproduces_is_marked(copies: Harness):
@@ -114,7 +116,7 @@ def test_gradients_that_are_wrong_under_a_mask_alone_keep_their_time_and_carry_t
 
 def test_tables_and_charts_of_speed_carry_the_sign_and_others_do_not(copies: Harness):
     copy = copies["probe_on_default"]
-    line = "† SDPA cuDNN is right in a forward at this shape, and not in every call on this device."
+    line = "† SDPA cuDNN is right in this forward, but not in every call on this device."
     for name in ("beyond.md", "hardware/limits.md", "hardware/roofline.md", "findings/fastest.md"):
         assert line in copy.pages[name]
     assert "| SDPA cuDNN † | 58.5 | 2.69× |" in copy.pages["hardware/limits.md"]

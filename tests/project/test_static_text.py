@@ -57,7 +57,6 @@ ALLOWED = {
     "0.0 %": "what a small share must not be rounded to",
     "exit status 1 if": "what a shell reads",
     "Exit status: 1 if": "likewise", "of them; 0 if not": "likewise", "refuses); 2 for errors": "likewise",
-    "≈ 0": "a cell for what cannot be told from nothing",
     "{}:1:": "the first line of a file",
     "half written": "of pages",
     "with status 1": "of a process", "Exit status: 0 nothing": "likewise", "way, 1 something": "likewise", "report, 2 nothing": "likewise", "exit with 2": "likewise",
