@@ -21,7 +21,7 @@ def evidence(facts: RunFacts) -> Evidence:
     shown = [facts.variants[name] for name in STEPWISE if name in facts.variants and facts.variants[name].activities]
     tables, charts = [], []
     if facts.ceilings and facts.ceilings.copy_bytes_per_s:
-        tables += [_bound_table(variant, facts.ceilings, limits_told(facts, variant)) for variant in shown]
+        tables += [_bound_table(variant, facts.ceilings, limits_told(facts, variant), explained=variant is not shown[0]) for variant in shown]
         charts += _limit_chart([variant for variant in shown if limits_told(facts, variant)], facts.ceilings)
     tables += _memory_table(facts)
     flash = facts.variants.get("sdpa_flash")
@@ -29,11 +29,12 @@ def evidence(facts: RunFacts) -> Evidence:
                     pictures=(*drawings.memory("flash-hbm-memory", facts), *drawings.tiling("flash-hbm-tiling", facts)))
 
 
-def _bound_table(variant: VariantFacts, ceilings: Ceilings, told: bool) -> Table:
+def _bound_table(variant: VariantFacts, ceilings: Ceilings, told: bool, explained: bool) -> Table:
+    """explained: a table above it says already what its columns mean."""
     found = bounds(variant, ceilings)
     total = sum(one.activity.duration for one in found)
     rows = tuple((*_bound_row(one, total)[:-1], "not told") if not told else _bound_row(one, total) for one in found)
-    notes = [f"Near copy speed: bytes ÷ time reach {Percent(100 * ENOUGH)} of {BytesPerSecond(ceilings.copy_bytes_per_s or 0)}, the copy of this run. "
+    notes = [] if explained else [f"Near copy speed: bytes ÷ time reach {Percent(100 * ENOUGH)} of {BytesPerSecond(ceilings.copy_bytes_per_s or 0)}, the copy of this run. "
              f"Near matmul speed: FLOP ÷ time reach {Percent(100 * ENOUGH)} of the matmul of this run on the same unit{_units(ceilings)}. The line is a convention, and no verdict rests on it.",
              f"Requested bytes are modelled from the shapes: what a step must read and write once. Where hardware counters confirm them within {Percent(100 * AGREEMENT)}, or there "
              "are none, they decide; else the counted bytes do."]

@@ -210,10 +210,10 @@ def _chart(facts: RunFacts) -> tuple[Chart, ...]:
         return ()
     labels = [v.title if v.ok else f"{v.title}, wrong" for v, _ in shown]
     said = "; ".join(f"{label} {significant(error)}" for label, (_, error) in zip(labels, shown))
-    data = {"labels": labels, "values": [error * 1e3 for _, error in shown], "low": None, "high": None, "unit": "thousandths",
+    data = {"labels": labels, "values": [error for _, error in shown], "low": None, "high": None, "unit": "",
             "ids": [v.id for v, _ in shown], "reference": None}
     return (Chart("safe-softmax-errors", "bars", data, alt=f"Relative error against FP64: {said}. {min(right, key=lambda one: one[0])[1]} has the smallest.",
-                  caption="Relative error against FP64, in thousandths."),)
+                  caption="Relative error against FP64."),)
 
 
 FINDING = Finding(

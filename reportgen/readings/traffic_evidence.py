@@ -56,8 +56,8 @@ def _forwards(facts: RunFacts, shown: list[VariantFacts]) -> Table:
 
 def _steps(variant: VariantFacts) -> Table:
     rows = tuple((Count(place), a.role, a.kind, _size(requested(a)), *_counted(a), us(a.duration), _source(a)) for place, a in enumerate(variant.activities, start=1))
-    notes = ("Read and written apart show where a step's bytes went. A step that writes less than it asks for leaves the rest in the cache, and a later step pushes it out.",
-             *((f"Counted ÷ requested is left out for steps that ask for less than {Bytes(TOO_SMALL)}.",) if any(a.kind == "kernel" and (requested(a) or TOO_SMALL) < TOO_SMALL for a in variant.activities) else ()))
+    small = any(a.kind == "kernel" and (requested(a) or TOO_SMALL) < TOO_SMALL for a in variant.activities)
+    notes = (f"Counted ÷ requested is left out for steps that ask for less than {Bytes(TOO_SMALL)}.",) if small else ()
     return Table(columns("#Step", "Role", "Kind", "#Requested", "#Read", "#Written", "#Counted ÷ requested", "#GPU time (µs)", "Bytes are"), rows,
                  f"{variant.title}, step by step.", notes if forward_traffic(variant) else ())
 
