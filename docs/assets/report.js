@@ -50,7 +50,16 @@
     else ["role", "tabindex", "aria-label"].forEach(key => box.removeAttribute(key));
   };
 
+  // Paper is light: whoever reads in the dark scheme prints in the light one.
+  const onPaper = () => {
+    const key = "data-md-color-scheme", chosen = document.body.getAttribute(key);
+    if (!chosen || chosen === "default") return;
+    document.body.setAttribute(key, "default");
+    addEventListener("afterprint", () => document.body.setAttribute(key, chosen), {once: true});
+  };
+
   const start = () => {
+    addEventListener("beforeprint", onPaper);
     document.querySelectorAll("table.data").forEach(sortable);
     const watch = new ResizeObserver(seen => seen.forEach(one => reachable(one.target)));
     document.querySelectorAll(".data-box").forEach(box => watch.observe(box));
