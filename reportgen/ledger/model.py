@@ -138,7 +138,7 @@ class DragKind(Enum):
 class Drag:
     """What a site's calls drag along, of one kind.
 
-    gpu: not part of the site's own time, except for `CAST`
+    gpu: not part of the site's own time, but where `inside`
     host: seconds of the host, where that is what it costs (first calls), else 0
     path: the ops that do it, outermost first
     calls: how many of the site's calls have it
@@ -150,6 +150,7 @@ class Drag:
     path: tuple[str, ...]
     calls: int
     activities: tuple[int, ...] = ()
+    inside: bool = False
 
 
 @dataclass(frozen=True)

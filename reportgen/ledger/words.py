@@ -83,7 +83,7 @@ def verdict(ledger: Ledger) -> str:
 def worth(site: CallSite, ledger: Ledger) -> float:
     """The share that a site has with what it drags along, of the GPU or of the host."""
     total, span = whole(ledger), ledger.totals.span
-    beside = sum(one.gpu.seconds for one in site.drags if one.kind is not DragKind.CAST)
+    beside = sum(one.gpu.seconds for one in site.drags if not one.inside)
     host = sum(one.host for one in site.drags)
     return max(site.share + (beside / total if total else 0.0), host / span if span else 0.0)
 
@@ -150,7 +150,7 @@ _DRAGS = {DragKind.COPY: "copies around it", DragKind.MASK: "a mask built for it
 def drag(of: Drag) -> str:
     """What calls drag along, with its cost and the ops that do it."""
     cost = f"{Seconds(of.host)} of the host" if of.host else time(of.gpu)
-    inside = ", part of the time above" if of.kind is DragKind.CAST else ""
+    inside = ", part of the time above" if of.inside else ""
     path = f", {code(' > '.join(of.path))}" if of.path else ""
     return f"{_DRAGS[of.kind]}: {cost} in {plural(of.calls, 'call')}{inside}{path}"
 
@@ -158,6 +158,8 @@ def drag(of: Drag) -> str:
 _CAUSES = {
     Cause.MASK: "a mask", Cause.TYPE: "the element type", Cause.STRIDE: "a last stride that is not 1", Cause.HEAD_DIM: "the head dimension", Cause.DROPOUT: "dropout",
     Cause.GQA_TYPE: "`enable_gqa` with this element type", Cause.WEIGHTS: "the weights are asked for",
+    Cause.DIMENSIONS: "the number of dimensions", Cause.MASK_GRADIENT: "a mask that learns", Cause.MASK_TYPE: "a mask of another type than q",
+    Cause.GQA: "fewer heads in k and v", Cause.CAUSAL_LENGTHS: "`is_causal` with another number of keys than queries", Cause.ONE_KEY: "a single key",
 }
 _OTHERS = {
     Cause.WEIGHTS: "The weights are asked for, and no fused way gives them",
@@ -166,6 +168,7 @@ _OTHERS = {
     Cause.NEW_SHAPES: "Shapes that were not met before come again and again, and a plan is made for each",
     Cause.MASK_PER_LAYER: "The same mask is built again for each layer",
     Cause.REPEATED_KV: "K and V are written out once for every query head that shares them",
+    Cause.COPIES: "What it is given is copied first",
     Cause.LAUNCH_BOUND: "The GPU waits for the host to launch",
     Cause.NOT_SAID: "The trace does not say why no faster way was taken",
     Cause.NOT_RECORDED: f"What would say why was not recorded; {_RECORD}",
@@ -194,6 +197,8 @@ _CURES = {
     Cure.NO_WEIGHTS: "pass `need_weights=False`", Cure.ENABLE_GQA: "pass `enable_gqa=True` instead of repeating K and V", Cure.MASK_ONCE: "build the mask once and hand it to every layer",
     Cure.COMPILE_FLEX: "call `torch.compile(flex_attention)`", Cure.PIN_BACKEND: "pin another backend with `sdpa_kernel`",
     Cure.FIXED_SHAPES: "pad to a few lengths, so that few shapes are new", Cure.GRAPH: "launch it as one: `torch.compile(mode=\"reduce-overhead\")` or a CUDA graph",
+    Cure.REPEAT_KV: "repeat k and v for every head of q, which keeps the element type", Cure.FOUR_DIMENSIONS: "give q, k and v four dimensions",
+    Cure.FREEZE_MASK: "detach the mask, where it need not learn", Cure.MASK_TYPE: "give the mask the type of q", Cure.NO_COPIES: "leave the copies out: SDPA takes views",
     Cure.RECORD_MORE: _RECORD,
 }
 
