@@ -98,7 +98,7 @@ def _small(ledger: Ledger) -> str:
 
 def _row(site: CallSite, ledger: Ledger) -> Row:
     passes = f"forward {words.time(site.forward)}, backward {words.time(site.backward)}" if site.forward.seconds and site.backward.seconds else "backward only" if site.backward.seconds else ""
-    wrong = f"Calls like these give wrong results: {', '.join(words.code(name) for name in site.wrong)}, see `docs/findings/is-it-right.md`." if site.wrong else ""
+    wrong = f"{words.capital(words.mistaken(site))}: `docs/findings/is-it-right.md`." if site.wrong else ""
     todo = tuple(Todo(words.capital(words.advice(one)), words.page_of(one.finding) if one.finding else None) for one in site.advice)
     where = site.where
     details = tuple(text for text in (f"Line: {words.code(where.line)}" if where.line else "", f"Module: {words.code(where.module)}" if where.module else "",

@@ -92,7 +92,7 @@ def _masks(given: Given) -> Iterator[Declined]:
     if given.mask_learns:
         yield Declined(Backend.CUDNN, "`attn_mask`")
     if given.type and given.mask_type not in (None, "bool", given.type):
-        yield Declined(Backend.EFFICIENT, "Type of an `attn_mask` of numbers")
+        yield Declined(Backend.EFFICIENT, "`attn_mask`")  # "invalid dtype for bias - should match query's dtype"
 
 
 def _grouped(given: Given) -> Iterator[Declined]:

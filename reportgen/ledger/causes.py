@@ -13,7 +13,7 @@ from .model import Arguments, Backend, Call, CallSite, Cause, DragKind, Kind, Re
 TYPES = {"c10::BFloat16": "bfloat16", "c10::Half": "float16", "float": "float32", "double": "float64"}
 ASKED = {
     "Element types": (Cause.TYPE, "query"), "Head dimension": (Cause.HEAD_DIM, "query"), "`attn_mask`": (Cause.MASK, "mask"),
-    "Type of an `attn_mask` of numbers": (Cause.MASK_TYPE, "mask"), "Last stride of q, k, v and the mask": (Cause.STRIDE, "query"),
+    "Last stride of q, k, v and the mask": (Cause.STRIDE, "query"),
     "Dimensions of q, k and v": (Cause.DIMENSIONS, "query"), "Fewer heads in k and v (`enable_gqa=True`)": (Cause.GQA, "key"),
     "`is_causal` with another number of keys than queries": (Cause.CAUSAL_LENGTHS, "causal"), "A single key": (Cause.ONE_KEY, "key"),
 }
@@ -57,6 +57,8 @@ def of_arguments(given: Arguments, backend: Backend | None, capability: tuple[in
     ruled: dict[tuple[Cause, str], list[Backend]] = {}
     for one in declined(_given(given, learns)):
         cause, argument = ASKED[one.asks]
+        if cause is Cause.MASK and one.backend is Backend.EFFICIENT:
+            cause = Cause.MASK_TYPE  # it takes masks, of the type of q
         if one.backend in before and one.backend not in ruled.setdefault((cause, argument), []):
             ruled[(cause, argument)].append(one.backend)
     if (Cause.TYPE, "query") in ruled and ruled.get((Cause.GQA, "key")):

@@ -107,7 +107,7 @@ def _of_call(trace: WholeTrace, site: CallSite, call: Call) -> Iterator[Found]:
         return
     for step in _behind(trace, thread, event):
         if _COPIES.fullmatch(trace.names[thread.name[step]]) and _takes(thread, step, call.arguments):
-            yield Found(DragKind.COPY, index, step)
+            yield Found(DragKind.RESULT, index, step)
     for step in _inside(trace, thread, event):
         name = trace.names[thread.name[step]]
         if _PADS.fullmatch(name):

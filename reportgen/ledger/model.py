@@ -126,7 +126,8 @@ class Shape:
 class DragKind(Enum):
     """What a call drags along."""
 
-    COPY = "copies that feed it or take its result"
+    COPY = "copies that feed it"
+    RESULT = "copies of its result"
     MASK = "a mask that is built for it"
     PADDING = "padding"
     REPEATED_KV = "repeated K and V"

@@ -65,7 +65,7 @@ def verdict(ledger: Ledger) -> str:
     """What to do first, or that nothing is to be gained."""
     wrong = next((site for site in ledger.sites if site.wrong), None)
     if wrong is not None:
-        return f"{capital(where(wrong.where))}: calls like these give wrong results, see {listed([code(name) for name in wrong.wrong])}."
+        return f"{capital(where(wrong.where))}: {mistaken(wrong)}."
     first = next((site for site in ledger.sites if site.advice and worth(site, ledger) >= SMALL), None)
     if first is not None:
         return f"Begin at {where(first.where)} ({kind(first)}, {share(first.share)}): {advice(first.advice[0])}"
@@ -78,6 +78,18 @@ def verdict(ledger: Ledger) -> str:
     if open_ones:
         return f"Nothing to change is proved by what was recorded. At {plural(len(open_ones), 'place')} the trace does not say why no faster way was taken."
     return f"Nothing to gain was found: no place where a faster way exists, and nothing beside attention costs more than {share(SMALL)}."
+
+
+TRAPS = ("causal-alignment", "dropout-eval")
+"""Probes of what torch documents and many expect otherwise; the others are wrong results."""
+
+
+def mistaken(site: CallSite) -> str:
+    """Which probes of "Is it right?" its calls are like."""
+    bad, traps = ([code(name) for name in site.wrong if (name in TRAPS) is trap] for trap in (False, True))
+    parts = [*([f"calls like these gave wrong results on this device, see {listed(bad)}"] if bad else []),
+             *([f"torch documents that such calls do something else than many expect, see {listed(traps)}"] if traps else [])]
+    return "; ".join(parts)
 
 
 def worth(site: CallSite, ledger: Ledger) -> float:
@@ -143,7 +155,7 @@ def shape(of: Shape) -> str:
     return f"{arguments(of.arguments)}: {plural(of.calls, 'call')}, {time(of.time)}"
 
 
-_DRAGS = {DragKind.COPY: "copies around it", DragKind.MASK: "a mask built for it", DragKind.PADDING: "padding", DragKind.REPEATED_KV: "K and V repeated in memory",
+_DRAGS = {DragKind.COPY: "copies that feed it", DragKind.RESULT: "copies of its result", DragKind.MASK: "a mask built for it", DragKind.PADDING: "padding", DragKind.REPEATED_KV: "K and V repeated in memory",
           DragKind.FIRST_CALL: "the first call of each new shape", DragKind.CAST: "casts inside it"}
 
 

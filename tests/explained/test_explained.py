@@ -64,7 +64,7 @@ def test_the_table_comes_before_the_evidence_and_each_row_leads_to_its_own():
 def test_a_row_says_how_why_and_what_to_do():
     row = sheet(full()).rows[0]
     assert (row.place, row.how, row.calls, row.time, row.percent) == ("`eyes.py(41): forward` in `EyeAttention`", "written by hand", "24", "400 ms", "40.0 %")
-    assert row.beside == ("Copies around it: 20.0 ms in 24 calls, `aten::contiguous > aten::clone > aten::copy_`",)
+    assert row.beside == ("Copies that feed it: 20.0 ms in 24 calls, `aten::contiguous > aten::clone > aten::copy_`",)
     assert row.why == ("It is written by hand: scores, softmax and product are kernels of their own, and the scores pass through memory between them (24 calls).",)
     assert row.todo[0].text.startswith("Call `F.scaled_dot_product_attention`; modelled, not measured: saves about 320 ms")
     assert row.todo[0].page == "docs/findings/by-hand.md"

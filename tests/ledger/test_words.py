@@ -26,7 +26,7 @@ def test_the_verdict_names_the_largest_place_with_a_cure():
 
 def test_a_call_that_comes_out_wrong_is_told_first():
     said = words.verdict(ledger(by_hand(), flash(wrong=("masked_leak",))))
-    assert said == "`ears.py(7): forward` in `EarAttention`: calls like these give wrong results, see `masked_leak`."
+    assert said == "`ears.py(7): forward` in `EarAttention`: calls like these gave wrong results on this device, see `masked_leak`."
 
 
 def test_only_a_clean_trace_is_called_clean():
@@ -44,7 +44,7 @@ def test_a_small_call_that_drags_much_along_is_worth_a_word():
     assert words.worth(replace(small, drags=(copies,)), ledger(small)) == pytest.approx(0.051)
     first = Drag(DragKind.FIRST_CALL, GpuTime(), 1.0, (), 3)
     assert words.worth(replace(small, drags=(first,)), ledger(small)) == 0.5
-    inside = Drag(DragKind.CAST, GpuTime(0.05, 12), 0.0, (), 12)
+    inside = Drag(DragKind.CAST, GpuTime(0.05, 12), 0.0, (), 12, inside=True)
     assert words.worth(replace(small, drags=(inside,)), ledger(small)) == 0.001
 
 
@@ -85,7 +85,7 @@ def test_a_cause_quotes_the_argument_that_proves_it():
 
 
 def test_what_is_dragged_along():
-    assert words.drag(by_hand().drags[0]) == "copies around it: 20.0 ms in 24 calls, `aten::contiguous > aten::clone > aten::copy_`"
+    assert words.drag(by_hand().drags[0]) == "copies that feed it: 20.0 ms in 24 calls, `aten::contiguous > aten::clone > aten::copy_`"
     assert words.drag(Drag(DragKind.FIRST_CALL, GpuTime(), 1.2, (), 3)) == "the first call of each new shape: 1.20 s of the host in 3 calls"
 
 
