@@ -165,3 +165,14 @@ def test_another_engine_builds_the_same_pages(tmp_path: Path):
     front = (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
     assert '<table class="data' in front and "assets/report.js" in front and 'property="og:title"' in front
     assert '<svg aria-label=' in (tmp_path / "site" / "findings" / "flash-hbm.html").read_text(encoding="utf-8")
+
+
+def test_whoever_reads_in_the_dark_scheme_prints_in_the_light_one(opened: Opened):
+    browser, address = opened.browser, opened.address
+    browser.screen(1440, 900)
+    browser.prefer("dark")
+    browser.open(address + "index.html", "({})", wait="document.body.getAttribute('data-md-color-scheme') === 'slate'")
+    scheme = "document.body.getAttribute('data-md-color-scheme')"
+    assert browser.ask(f"(dispatchEvent(new Event('beforeprint')), {scheme})") == "default"
+    assert browser.ask(f"(dispatchEvent(new Event('afterprint')), {scheme})") == "slate"
+    browser.prefer("light")
