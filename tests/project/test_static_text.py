@@ -53,7 +53,6 @@ ALLOWED = {
     "issued by four warps together": "what the vendor defines `wgmma` by",
     "moves twice the bytes": "an element of FP32 beside one of 16 bits",
     "half the square": "above the diagonal: the name of a page",
-    "in thousandths": "the unit of a chart",
     "0.0 %": "what a small share must not be rounded to",
     "exit status 1 if": "what a shell reads",
     "Exit status: 1 if": "likewise", "of them; 0 if not": "likewise", "refuses); 2 for errors": "likewise",
