@@ -24,7 +24,7 @@ right, and what a call takes, in fresh processes that take turns (A B B A …). 
 counts only if it comes out so again. --python-a is what there was, --python-b what may come; --env-a and --env-b set variables for one side alone.
 
 It writes upgrade.json into the device's folder: docs/runs/<device>/ on a GPU, build/runs/<device>/ on a CPU or with --no-record.
-Exit status: 0 no call is worse, 1 a call is slower, wrong, refused or failed on side B and was not on side A, 2 an error."""
+Exit status 1 if a call is slower, wrong, refused or failed on side B and was not on side A."""
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -71,7 +71,7 @@ def variables(given: str) -> dict[str, str]:
 
 def _processes(given: str) -> int:
     if not given.isascii() or not given.isdigit() or not 1 <= int(given) <= 100:
-        raise argparse.ArgumentTypeError(f"{given!r} is no whole number from 1 to 100")
+        raise argparse.ArgumentTypeError(f"{given!r} is no number of processes")
     return int(given)
 
 

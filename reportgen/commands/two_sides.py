@@ -23,8 +23,6 @@ from ..shapes.upgrade import SCHEMA_VERSION, SIDES
 from ..shapes.upgrade import Side as Letter
 
 SEED = 20261203
-AGAIN = "timing again"
-"""The second pass."""
 MOST_CRASHES = 12
 """Processes of a side that may end before it is given up: the device is lost, and no call wrong."""
 
@@ -79,7 +77,7 @@ class Started:
 
     def _gone(self) -> CaptureFailed:
         return CaptureFailed(f"side {self._letter.upper()} ended with status {self._process.wait()}",
-                             cure=f"see the message above; PYTHON_{self._letter.upper()} must be a Python 3.10 or newer that has torch")
+                             cure=f"see the message above; PYTHON_{self._letter.upper()} must be a Python that has torch")
 
     def close(self) -> None:
         """Waits for it to end; it ends when nobody can tell it anything any more."""
@@ -169,9 +167,9 @@ class Taking:
             self.progress.note(f"going on after {plural(len(self.kept.done), 'timing process', 'timing processes')} of an earlier command")
         self._show(asked)
         both = [one for one in asked if all(self.kept.seen[side][one.id]["state"] == "ok" for side in SIDES)]
-        first = self._pass("timing", both)
+        first = self._pass(both, again=False)
         doubtful = [one for one in both if one.id not in self.kept.untimed and judging.flagged(*(_estimates(first[side].get(one.id, {})) for side in SIDES))]
-        second = self._pass(AGAIN, doubtful)
+        second = self._pass(doubtful, again=True)
         return {
             "schema_version": SCHEMA_VERSION, "device": device, "recorded_on": date.today().isoformat(), "processes": self.processes, **given,
             "ran": [{"side": one["side"], "again": one["again"], **one["process"]} for one in self.kept.done],
@@ -193,14 +191,14 @@ class Taking:
             self.kept.keep()
             self.progress.done()
 
-    def _pass(self, kind: str, asked: Sequence[Asked]) -> dict[str, dict[str, dict[str, list[float]]]]:
+    def _pass(self, asked: Sequence[Asked], again: bool) -> dict[str, dict[str, dict[str, list[float]]]]:
         """Times the calls in pairs of processes, A B B A …; side → call → quantity → one value per process."""
-        again = kind == AGAIN
+        kind = "again" if again else "timing"
         if asked:
             self.progress.plan(kind, 2 * self.processes, None)
         for number in range(self.processes if asked else 0):
             for side in SIDES if number % 2 == 0 else SIDES[::-1]:
-                self.progress.stage(kind, f"{kind}, pair {number + 1} of {self.processes}, side {side.upper()}")
+                self.progress.stage(kind, f"timing{', once more' if again else ''}, pair {number + 1} of {self.processes}, side {side.upper()}")
                 if not self.kept.ended(again, number, side):
                     self._process(side, again, number, [one for one in asked if one.id not in self.kept.untimed])
                 self.progress.done()

@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..numbers import quantities
+from ..numbers.ranks import ALPHA
+from ..numbers.statistics import MINIMUM_EFFECT
 from ..review import upgrade as judging
 from ..review import upgrade_words as words
 from ..review.upgrade import Change, Judged, Shift
 from ..saying.markup import escaped, label
 from ..saying.tables import Code, Table, columns
-from ..saying.units import Ratio, Seconds, day, plural
+from ..saying.units import Percent, Ratio, Seconds, day, plural, text
 from ..shapes.upgrade import Pair, Upgrade
 from .environment import page
 from .site import Site
 
 PATH = "upgrade.md"
+INTERVAL = f"{text(Percent(100 * (1 - ALPHA)))} interval"
 TITLE = "What does the upgrade change?"
 
 
@@ -37,7 +40,7 @@ def render(found: Upgrade, path: str) -> str:
                 caveats=words.caveats(found), differs=_some(differs(found)), groups=[(title, changed(rows)) for title, rows in groups if rows],
                 what_ran=[(f"{one.pair.asked.name}: {words.said(one)}", ran(one.pair), refused(one.pair)) for one in judged if told(one)],
                 every=every(judged), processes=found.processes, again=bool(passes), on_gpu=found.device.kind != "cpu",
-                same_bits=bits(judged))
+                same_bits=bits(judged), alpha=text(Percent(100 * ALPHA)), effect=text(Percent(100 * MINIMUM_EFFECT)))
 
 
 def _some(table: Table) -> Table | None:
@@ -57,7 +60,7 @@ def differs(found: Upgrade) -> Table:
 def changed(rows: Sequence[Judged]) -> Table:
     """Calls that are not the same, those that changed most first."""
     ordered = sorted(rows, key=lambda one: (Change.STATE not in one.changes, -_size(one.shift())))
-    return Table(columns("Call", "What changes", "Carried by", "Time", "#A", "#B", "#B ÷ A", "99 % interval"), tuple(_row(one) for one in ordered))
+    return Table(columns("Call", "What changes", "Carried by", "Time", "#A", "#B", "#B ÷ A", INTERVAL), tuple(_row(one) for one in ordered))
 
 
 def _size(shift: Shift | None) -> float:
@@ -101,7 +104,7 @@ def every(judged: Sequence[Judged]) -> Table:
         shift = one.shift()
         least = None if shift is None or shift.least == float("inf") else words.least(shift)
         rows.append((one.pair.asked.name, words.said(one), words.backend(one.pair.b), *_times(shift), least))
-    return Table(columns("Call", "What changes", "torch picks on B", "Time", "#A", "#B", "#B ÷ A", "99 % interval", "#Least that counts"), tuple(rows))
+    return Table(columns("Call", "What changes", "torch picks on B", "Time", "#A", "#B", "#B ÷ A", INTERVAL, "#Least that counts"), tuple(rows))
 
 
 def bits(judged: Sequence[Judged]) -> str:
@@ -109,5 +112,5 @@ def bits(judged: Sequence[Judged]) -> str:
     known = [judging.other_bits(one.pair.a, one.pair.b) for one in judged]
     comparable = [one for one in known if one is not None]
     drawn = sum(one.pair.a.inputs != one.pair.b.inputs for one in judged if one.pair.a.inputs and one.pair.b.inputs)
-    text = f"Bit for bit the outputs could be compared at {len(comparable)} of {plural(len(judged), 'call')}"
-    return f"{text}; at {drawn} the two torches draw other inputs from the same seed." if drawn else f"{text}."
+    said = f"Bit for bit the outputs could be compared at {len(comparable)} of {plural(len(judged), 'call')}"
+    return f"{said}; at {drawn} the two torches draw other inputs from the same seed." if drawn else f"{said}."

@@ -200,7 +200,7 @@ def sensitivity(judged: Sequence[Judged]) -> str | None:
     if not least:
         return None
     half, most = (text(Percent(round(100 * one, 1))) for one in (least[len(least) // 2], least[-1]))
-    return f"A slowdown is seen from {half} on at half of the calls, and from {most} on at every one; below {text(Percent(100 * MINIMUM_EFFECT))} nothing counts."
+    return f"A slowdown is seen from {half} on at the middle call, and from {most} on at every one; below {text(Percent(100 * MINIMUM_EFFECT))} nothing counts."
 
 
 def terminal(found: Upgrade, judged: Sequence[Judged]) -> list[str]:

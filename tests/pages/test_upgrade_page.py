@@ -36,7 +36,7 @@ def test_two_sides_that_do_not_differ_are_called_noise():
 
 def test_every_device_with_a_comparison_has_its_page_in_the_navigation():
     run = facts("h200")
-    shown = site.Site((run,), run, (), {}, {}, folders=(Folder("nvidia-h200", upgrade=upgrade(SLOW)),))
+    shown = site.build([run], run.slot, (), folders=(Folder("nvidia-h200", upgrade=upgrade(SLOW)),))
     shown.files.update(page.files(shown))
     assert list(shown.files) == ["runs/nvidia-h200/upgrade.md"]
     assert f'      - {json.dumps("What an upgrade changes: NVIDIA H200")}: runs/nvidia-h200/upgrade.md\n' in navigation.render(shown)

@@ -94,7 +94,7 @@ def test_the_answer_names_the_worst_call_and_what_could_not_have_been_seen():
     assert words.answer(found, judging.judged(found)) == [
         "**From torch 2.9.1 to torch 2.14.1, 2 of 3 calls are worse and none of 3 calls is better.** More time at 2 and other kernels at 1.",
         "Look first at “far”: 50 % more GPU time; other kernels.",
-        "A slowdown is seen from 2 % on at half of the calls, and from 2 % on at every one; below 2 % nothing counts.",
+        "A slowdown is seen from 2 % on at the middle call, and from 2 % on at every one; below 2 % nothing counts.",
     ]
 
 
