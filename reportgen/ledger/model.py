@@ -8,12 +8,11 @@ from enum import Enum
 from typing import NamedTuple
 
 from ..hardware.attention_ops import Backend, Direction, Kind
-from ..hardware.occupancy import Cause as ZeroCause
 from .around import Device, FalseZero, GpuTime, Integrity, Recorded, Rest, Stretch, Totals
 from .reasons import Advice, Cause, Cure, Modelled, Reason
 
 __all__ = ["Advice", "Arguments", "Backend", "Call", "CallSite", "Cause", "Cure", "Device", "Direction", "Drag", "DragKind", "FalseZero", "GpuTime", "Integrity",
-           "KernelTime", "Kind", "Ledger", "Modelled", "Place", "Reason", "Recorded", "Rest", "Shape", "Stretch", "Tensor", "Totals", "Where", "ZeroCause"]
+           "KernelTime", "Kind", "Ledger", "Modelled", "Place", "Reason", "Recorded", "Rest", "Shape", "Stretch", "Tensor", "Totals", "Where"]
 
 
 class Place(NamedTuple):

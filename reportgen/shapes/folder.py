@@ -1,4 +1,4 @@
-"""What lies beside a map in a device's folder: answers, the bill of a new shape, what lies beside the backends, what an upgrade changed."""
+"""What lies beside a map in a device's folder: answers, the bill of a new shape, what lies beside the backends."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import ReportError
-from . import answers, bill, record, upgrade
+from . import answers, bill, record
 from .answers import WHY_FILE, Answers
 from .beside import EXTRAS_FILE
 from .bill import BILL_FILE, Bill
 from .record import ShapeMap
-from .upgrade import UPGRADE_FILE, Upgrade
 
-FILES = (WHY_FILE, BILL_FILE, EXTRAS_FILE, UPGRADE_FILE)
+FILES = (WHY_FILE, BILL_FILE, EXTRAS_FILE)
 
 
 @dataclass(frozen=True)
@@ -24,7 +23,6 @@ class Folder:
     answers: Answers | None = None
     bill: Bill | None = None
     extras: ShapeMap | None = None
-    upgrade: Upgrade | None = None
 
 
 def discover(root: Path) -> list[Path]:
@@ -64,4 +62,4 @@ def problem(file: Path) -> ReportError | None:
     return None
 
 
-READERS = {WHY_FILE: ("answers", answers.read), BILL_FILE: ("bill", bill.read), EXTRAS_FILE: ("extras", record.read), UPGRADE_FILE: ("upgrade", upgrade.read)}
+READERS = {WHY_FILE: ("answers", answers.read), BILL_FILE: ("bill", bill.read), EXTRAS_FILE: ("extras", record.read)}

@@ -159,6 +159,11 @@ class WholeTrace:
     cut: str | None = None
     damaged: int = 0
 
+    @property
+    def begin(self) -> float:
+        """The stamp of the first event, in microseconds."""
+        return min([thread.start[0] for thread in self.threads if len(thread)] + list(self.activities.start[:1]), default=0.0)
+
     def path(self, thread: int, event: int) -> tuple[str, ...]:
         """The ops around an event and, where it is an op, its own name, outermost first."""
         lane = self.threads[thread]
