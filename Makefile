@@ -14,14 +14,18 @@ DIRS ?=
 COUNTERS ?=
 MAP ?=
 MAP_SECONDS ?=
+PYTHON_A ?=
+PYTHON_B ?=
+ENV_A ?=
+ENV_B ?=
 ARGS ?=
 PORT ?= 8000
 JOBS ?= 2
 export PYTHON PAGES_PYTHON TORCH_INDEX WHEELHOUSE_PYTHON WHEELHOUSE_PLATFORM
 # By way of the environment, so that the shell does not read what a user typed.
-export DEVICE WORKLOAD LABEL RECORD ACCEPT FORCE WAIT BASE HEAD DIRS COUNTERS MAP MAP_SECONDS
+export DEVICE WORKLOAD LABEL RECORD ACCEPT FORCE WAIT BASE HEAD DIRS COUNTERS MAP MAP_SECONDS PYTHON_A PYTHON_B ENV_A ENV_B
 
-KNOWN := DEVICE WORKLOAD LABEL RECORD ACCEPT FORCE WAIT BASE HEAD DIRS COUNTERS MAP MAP_SECONDS ARGS PORT JOBS \
+KNOWN := DEVICE WORKLOAD LABEL RECORD ACCEPT FORCE WAIT BASE HEAD DIRS COUNTERS MAP MAP_SECONDS PYTHON_A PYTHON_B ENV_A ENV_B ARGS PORT JOBS \
 	PYTHON PAGES_PYTHON TORCH_INDEX WHEELHOUSE_PYTHON WHEELHOUSE_PLATFORM SHELL MAKEFLAGS MFLAGS MAKE PAGES CAPTURE ENVIRONMENTS
 UNKNOWN := $(strip $(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(filter-out $(KNOWN) -% .%,$(name)))))
 $(if $(UNKNOWN),$(error $(firstword $(UNKNOWN)) is no variable of this Makefile; `make help` lists them))
@@ -42,7 +46,7 @@ CHOICES = $${DEVICE:+--device "$$DEVICE"} $${WORKLOAD:+--workload "$$WORKLOAD"} 
 	$${RECORD:+--switch "RECORD=$$RECORD"} $${COUNTERS:+--counters "$$COUNTERS"} $${FORCE:+--switch "FORCE=$$FORCE"} $(YES_OR_NO) $(ARGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help report doctor profile map noise diff merge render site serve check lint test golden bench lock wheelhouse clean
+.PHONY: help report doctor profile map noise compare diff merge render site serve check lint test golden bench lock wheelhouse clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^##@/ { print "\n" substr($$0, 5) ":" } /^[a-z]+:.*## / { printf "%-12s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -77,6 +81,11 @@ map: ## which backend is fastest at which shape here; goes on where it was left 
 
 noise: ## take six whole runs of the same code, and record how far they lie apart
 	@$(CAPTURE) && $(PAGES) noise --capture-python "$$capture" $(CHOICES)
+
+# Status 1 (a call is worse) is an answer as well, and make passes it on as its own 2.
+compare: ## what an upgrade changes, two torches interleaved on one device (PYTHON_A= there was, PYTHON_B= may come, ENV_A="NAME=VALUE")
+	@$(CAPTURE) && $(PAGES) compare --capture-python "$$capture" $${PYTHON_A:+--python-a "$$PYTHON_A"} $${PYTHON_B:+--python-b "$$PYTHON_B"} \
+		$${ENV_A:+--env-a "$$ENV_A"} $${ENV_B:+--env-b "$$ENV_B"} $${DEVICE:+--device "$$DEVICE"} $${RECORD:+--switch "RECORD=$$RECORD"} $${WAIT:+--switch "WAIT=$$WAIT"} $(ARGS)
 
 diff: ## what changed in the recorded runs, for a pull request (BASE= a git ref or run, HEAD= a second one)
 	@$(PAGES) diff "$$BASE" $${HEAD:+"$$HEAD"} $(ARGS)

@@ -103,7 +103,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def parser() -> argparse.ArgumentParser:
-    from . import asking, doctor, explaining, mapping, probing, reporting, reviewing, serving
+    from . import asking, comparing, doctor, explaining, mapping, probing, reporting, reviewing, serving
 
     root = _Parser(prog="python -m reportgen", description=DESCRIPTION, epilog=EPILOG,
                                    formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -137,6 +137,7 @@ def parser() -> argparse.ArgumentParser:
     mapping.register(commands)
     asking.register(commands)
     explaining.register(commands)
+    comparing.register(commands)
     serving.register(commands)
     reporting.register(commands)
     reviewing.register(commands)

@@ -15,7 +15,7 @@ from ..readings import READINGS
 from ..run import Run
 from ..shapes import folder, record
 from ..shapes.folder import Folder
-from . import beside, bill, claims, compare, device, finding, front, guides, names, navigation, reading, scripts, shape_map, site, tree, variant, why
+from . import beside, bill, claims, compare, device, finding, front, guides, names, navigation, reading, scripts, shape_map, site, tree, upgrade, variant, why
 
 ASSETS = "assets"
 
@@ -48,7 +48,7 @@ def render_facts(all_facts: Sequence[RunFacts], featured: str, findings: Sequenc
     found[compare.PATH] = compare.render(all_pages)
     found[claims.PATH] = claims.render(all_pages)
     found[names.PATH] = names.render(all_pages)
-    for room in (shape_map, why, bill, beside):
+    for room in (shape_map, why, bill, beside, upgrade):
         found.update(room.files(all_pages))
     for path in front.READING:
         found[path] = front.reading(all_pages, path)

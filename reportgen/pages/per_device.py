@@ -33,8 +33,8 @@ def files(site: Site, known: Sequence[Folder], path: str, render: Render) -> dic
 
 def name(folder: Folder) -> str:
     """The device, from whichever of its files there is."""
-    header = next(part.header for part in (folder.answers, folder.bill, folder.extras) if part is not None)
-    return header.device.name
+    headers = [part.header for part in (folder.answers, folder.bill, folder.extras) if part is not None]
+    return (headers[0] if headers else folder.upgrade).device.name  # type: ignore[union-attr]
 
 
 def stands(header: Header, *more: str, recorded: str = "recorded") -> str:

@@ -1,4 +1,4 @@
-"""What lies beside a map in a device's folder: answers, the bill of a new shape, what lies beside the backends."""
+"""What lies beside a map in a device's folder: answers, the bill of a new shape, what lies beside the backends, what an upgrade changed."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import ReportError
-from . import answers, bill, record
+from . import answers, bill, record, upgrade
 from .answers import WHY_FILE, Answers
 from .beside import EXTRAS_FILE
 from .bill import BILL_FILE, Bill
 from .record import ShapeMap
+from .upgrade import UPGRADE_FILE, Upgrade
 
-FILES = (WHY_FILE, BILL_FILE, EXTRAS_FILE)
+FILES = (WHY_FILE, BILL_FILE, EXTRAS_FILE, UPGRADE_FILE)
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,7 @@ class Folder:
     answers: Answers | None = None
     bill: Bill | None = None
     extras: ShapeMap | None = None
+    upgrade: Upgrade | None = None
 
 
 def discover(root: Path) -> list[Path]:
@@ -62,4 +64,4 @@ def problem(file: Path) -> ReportError | None:
     return None
 
 
-READERS = {WHY_FILE: ("answers", answers.read), BILL_FILE: ("bill", bill.read), EXTRAS_FILE: ("extras", record.read)}
+READERS = {WHY_FILE: ("answers", answers.read), BILL_FILE: ("bill", bill.read), EXTRAS_FILE: ("extras", record.read), UPGRADE_FILE: ("upgrade", upgrade.read)}

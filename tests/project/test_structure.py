@@ -93,7 +93,7 @@ def test_torch_is_imported_in_capture_and_inside_functions_of_variants_and_probe
 
 @pytest.mark.parametrize("file", SOURCES, ids=module_of)
 def test_only_the_commands_import_capture(file):
-    if module_of(file).startswith(("reportgen.capture", "reportgen.commands.cli", "reportgen.commands.doctor", "reportgen.commands.mapping", "reportgen.commands.asking", "reportgen.commands.probing")):
+    if module_of(file).startswith(("reportgen.capture", "reportgen.commands.cli", "reportgen.commands.doctor", "reportgen.commands.mapping", "reportgen.commands.asking", "reportgen.commands.comparing", "reportgen.commands.probing")):
         return
     assert [name for name in imported(file) if name.startswith("reportgen.capture")] == []
 
