@@ -62,22 +62,32 @@ _SLOW = (Kind.BY_HAND, Kind.FLEX)
 
 
 def verdict(ledger: Ledger) -> str:
-    """What to do first, or that nothing is to be gained."""
+    """What is wrong, then what to do first, or that nothing is to be gained."""
     wrong = next((site for site in ledger.sites if site.wrong), None)
-    if wrong is not None:
-        return f"{capital(where(wrong.where))}: {mistaken(wrong)}."
+    parts = [f"{capital(where(wrong.where))}: {mistaken(wrong)}."] if wrong is not None else []
+    if ledger.sites:
+        parts.append(_gain(ledger))
+    return " ".join(parts)
+
+
+def _gain(ledger: Ledger) -> str:
     first = next((site for site in ledger.sites if site.advice and worth(site, ledger) >= SMALL), None)
     if first is not None:
         return f"Begin at {where(first.where)} ({kind(first)}, {share(first.share)}): {advice(first.advice[0])}"
-    if not ledger.sites:
-        return ""
     slow = next((site for site in ledger.sites if (site.kind in _SLOW or site.backend is Backend.MATH) and site.share >= SMALL), None)
     if slow is not None:
         return f"No fused kernel computes it at {where(slow.where)} ({kind(slow)}, {share(slow.share)})."
+    most = max(ledger.sites, key=lambda site: beside(site, ledger))
+    if beside(most, ledger) >= SMALL:
+        largest = max((one for one in most.drags if not one.inside), key=lambda one: one.host or one.gpu.seconds)
+        return f"No faster way than those taken is known. What costs most beside them is at {where(most.where)}: {drag(largest)}."
     open_ones = [site for site in ledger.sites if any(reason.cause in (Cause.NOT_SAID, Cause.NOT_RECORDED) for reason in site.reasons)]
     if open_ones:
         return f"Nothing to change is proved by what was recorded. At {plural(len(open_ones), 'place')} the trace does not say why no faster way was taken."
-    return f"Nothing to gain was found: no place where a faster way exists, and nothing beside attention costs more than {share(SMALL)}."
+    small = f"{significant(100 * SMALL, 1)} %"
+    if any(site.advice for site in ledger.sites):
+        return f"Nothing to gain was found that is worth {small} of the {_clock(ledger)}."
+    return f"Nothing to gain was found: no place for which a faster way is known, and nothing beside attention costs {small} of the {_clock(ledger)}."
 
 
 TRAPS = ("causal-alignment", "dropout-eval")
@@ -94,10 +104,14 @@ def mistaken(site: CallSite) -> str:
 
 def worth(site: CallSite, ledger: Ledger) -> float:
     """The share that a site has with what it drags along, of the GPU or of the host."""
+    return site.share + beside(site, ledger)
+
+
+def beside(site: CallSite, ledger: Ledger) -> float:
+    """The share of what a site drags along: of the GPU's time, or of the host's where that is more."""
     total, span = whole(ledger), ledger.totals.span
-    beside = sum(one.gpu.seconds for one in site.drags if not one.inside)
-    host = sum(one.host for one in site.drags)
-    return max(site.share + (beside / total if total else 0.0), host / span if span else 0.0)
+    outside = [one for one in site.drags if not one.inside]
+    return max(sum(one.gpu.seconds for one in outside) / total if total else 0.0, sum(one.host for one in outside) / span if span else 0.0)
 
 
 def kind(site: CallSite) -> str:
@@ -203,9 +217,9 @@ def backends(of: Sequence[Backend]) -> str:
 
 
 _CURES = {
-    Cure.CAUSAL_FLAG: "pass `is_causal=True` instead of a mask that hides the future", Cure.CALL_SDPA: "call `F.scaled_dot_product_attention`",
-    Cure.SIXTEEN_BITS: "call it in bfloat16 or float16", Cure.CONTIGUOUS_HEADS: "lay q, k and v out so that the head dimension has stride 1",
-    Cure.PAD_HEAD: "give it a head dimension that the faster backend takes", Cure.NO_DROPOUT: "call it with `dropout_p=0`",
+    Cure.CAUSAL_FLAG: "if the mask does nothing but hide the future, pass `is_causal=True` in its place", Cure.CALL_SDPA: "call `F.scaled_dot_product_attention`",
+    Cure.SIXTEEN_BITS: "call it in bfloat16 or float16, if that is precise enough", Cure.CONTIGUOUS_HEADS: "lay q, k and v out so that the head dimension has stride 1",
+    Cure.PAD_HEAD: "give it a head dimension that the faster backend takes", Cure.NO_DROPOUT: "where nothing is trained, call it with `dropout_p=0`",
     Cure.NO_WEIGHTS: "pass `need_weights=False`", Cure.ENABLE_GQA: "pass `enable_gqa=True` instead of repeating K and V", Cure.MASK_ONCE: "build the mask once and hand it to every layer",
     Cure.COMPILE_FLEX: "call `torch.compile(flex_attention)`", Cure.PIN_BACKEND: "pin another backend with `sdpa_kernel`",
     Cure.FIXED_SHAPES: "pad to a few lengths, so that few shapes are new", Cure.GRAPH: "launch it as one: `torch.compile(mode=\"reduce-overhead\")` or a CUDA graph",

@@ -26,15 +26,21 @@ def test_the_verdict_names_the_largest_place_with_a_cure():
 
 def test_a_call_that_comes_out_wrong_is_told_first():
     said = words.verdict(ledger(by_hand(), flash(wrong=("masked_leak",))))
+    assert said.startswith("`ears.py(7): forward` in `EarAttention`: ") and "Begin at `eyes.py(41): forward`" in said
+    said = words.verdict(ledger(flash(wrong=("masked_leak",)))).split(". ")[0] + "."
     assert said == "`ears.py(7): forward` in `EarAttention`: calls like these gave wrong results on this device, see `masked_leak`."
 
 
 def test_only_a_clean_trace_is_called_clean():
-    clean = "Nothing to gain was found: no place where a faster way exists, and nothing beside attention costs more than 1.00 %."
+    clean = "Nothing to gain was found: no place for which a faster way is known, and nothing beside attention costs 1 % of the GPU time."
     assert words.verdict(ledger(flash())) == clean
     assert words.verdict(ledger(site())) == "No fused kernel computes it at `eyes.py(41): forward` in `EyeAttention` (written by hand, 40.0 %)."
     assert "No fused kernel" in words.verdict(ledger(site(kind=Kind.SDPA, backend=Backend.MATH)))
     assert words.verdict(ledger(flash(reasons=(Reason(Cause.NOT_SAID),)))) == "Nothing to change is proved by what was recorded. At 1 place the trace does not say why no faster way was taken."
+    copies = Drag(DragKind.COPY, GpuTime(0.02, 24), 0.0, ("aten::contiguous",), 24)
+    assert words.verdict(ledger(flash(drags=(copies,)))) == (
+        "No faster way than those taken is known. What costs most beside them is at `ears.py(7): forward` in `EarAttention`: copies that feed it: 20.0 ms in 24 calls, `aten::contiguous`.")
+    assert words.verdict(ledger(flash(), replace(masked(), share=0.004))) == "Nothing to gain was found that is worth 1 % of the GPU time."
 
 
 def test_a_small_call_that_drags_much_along_is_worth_a_word():
@@ -43,7 +49,7 @@ def test_a_small_call_that_drags_much_along_is_worth_a_word():
     copies = Drag(DragKind.COPY, GpuTime(0.05, 12), 0.0, (), 12)
     assert words.worth(replace(small, drags=(copies,)), ledger(small)) == pytest.approx(0.051)
     first = Drag(DragKind.FIRST_CALL, GpuTime(), 1.0, (), 3)
-    assert words.worth(replace(small, drags=(first,)), ledger(small)) == 0.5
+    assert words.worth(replace(small, drags=(first,)), ledger(small)) == 0.501
     inside = Drag(DragKind.CAST, GpuTime(0.05, 12), 0.0, (), 12, inside=True)
     assert words.worth(replace(small, drags=(inside,)), ledger(small)) == 0.001
 
