@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from ..hardware.declined import Given, declined
 from ..trace.whole import Lane, Thread, WholeTrace
+from . import devices
 from .model import Arguments, Backend, Call, CallSite, Cause, DragKind, Kind, Reason, Tensor
 
 TYPES = {"c10::BFloat16": "bfloat16", "c10::Half": "float16", "float": "float32", "double": "float64"}
@@ -31,14 +32,14 @@ _NEED_WEIGHTS = 10
 def find(trace: WholeTrace, site: CallSite) -> tuple[Reason, ...]:
     """What made this site's calls what they are, what rules out most before the rest. Reads the site's drags."""
     found: Counter[Reason] = Counter()
-    if site.kind in _DISPATCHED:
+    if site.kind in _DISPATCHED and not on_rocm(trace):
         capability = _capability(trace)
         for shape in site.shapes:
             if shape.arguments is not None:
                 learns = site.backward.activities > 0 and _learns(trace, site, shape.arguments)
                 for reason in of_arguments(shape.arguments, site.backend, capability, learns):
                     found[reason] += shape.calls
-    else:
+    elif site.kind not in _DISPATCHED:
         for reason in _written(trace, site):
             found[reason] += len(site.calls)
     for reason, calls in _dragged(trace, site):
@@ -120,10 +121,13 @@ def _before(backend: Backend | None, capability: tuple[int, int] | None) -> tupl
 
 def _capability(trace: WholeTrace) -> tuple[int, int] | None:
     """The compute capability of the trace's devices, where they have one in common."""
-    devices = trace.other.get("deviceProperties")
-    found = {(one.get("computeMajor"), one.get("computeMinor")) for one in devices if isinstance(one, dict)} if isinstance(devices, list) else set()
-    only = next(iter(found)) if len(found) == 1 else (None, None)
-    return (only[0], only[1]) if type(only[0]) is int and type(only[1]) is int else None
+    found = {devices.capability(entry) for entry in devices.properties(trace).values()}
+    return found.pop() if len(found) == 1 else None
+
+
+def on_rocm(trace: WholeTrace) -> bool:
+    """The conditions of SDPA's backends are those that torch checks on NVIDIA's GPUs; ROCm has others, and no cuDNN."""
+    return any(name.startswith("hip") and "Launch" in name for name in trace.names)
 
 
 def _learns(trace: WholeTrace, site: CallSite, given: Arguments) -> bool:

@@ -42,7 +42,7 @@ def locate(trace: WholeTrace, call: Call) -> Where:
     if raw is not None and module is None and raw.modules:
         module = raw.modules.split(".")[-1]
     path = trace.path(place.thread, place.event)
-    kernel = None if call.op or call.kind is Kind.BY_HAND else _kernel(trace, call)
+    kernel = _kernel(trace, call) if call.kind is Kind.KERNEL else None
     located = Located.SOURCE if line else Located.MODULE if module else Located.OPS if path else Located.KERNEL
     return Where(located, line, module, () if located is Located.SOURCE else path, kernel)
 

@@ -84,6 +84,10 @@ def _gain(ledger: Ledger) -> str:
     open_ones = [site for site in ledger.sites if any(reason.cause in (Cause.NOT_SAID, Cause.NOT_RECORDED) for reason in site.reasons)]
     if open_ones:
         return f"Nothing to change is proved by what was recorded. At {plural(len(open_ones), 'place')} the trace does not say why no faster way was taken."
+    nameless = [site for site in ledger.sites if site.kind in (Kind.KERNEL, Kind.UNKNOWN) and site.share >= SMALL]
+    if nameless:
+        return (f"At {plural(len(nameless), 'place')} only a kernel's name tells of attention, so whether a faster way was left out cannot be told there"
+                f"{'; nothing to gain was found elsewhere' if len(nameless) < len(ledger.sites) else ''}.")
     small = f"{significant(100 * SMALL, 1)} %"
     if any(site.advice for site in ledger.sites):
         return f"Nothing to gain was found that is worth {small} of the {_clock(ledger)}."
@@ -299,8 +303,8 @@ def caveats(ledger: Ledger) -> tuple[str, ...]:
         f"At {plural(of.damaged, 'place')} no event could be read." if of.damaged else "",
         f"{plural(of.odd, 'record')} without a usable time {verb(of.odd, 'was', 'were')} set aside." if of.odd else "",
         f"{plural(of.duplicates, 'record')} {verb(of.duplicates, 'stands', 'stand')} twice in the file and {verb(of.duplicates, 'is', 'are')} counted once." if of.duplicates else "",
-        f"{plural(unlinked, 'GPU activity', 'GPU activities')} ({Seconds(of.unlinked_seconds)}) {verb(unlinked, 'has', 'have')} no launch in the trace: "
-        f"they were queued before it began, and only their names tell what they are." if unlinked else "",
+        f"{plural(unlinked, 'GPU activity', 'GPU activities')} ({Seconds(of.unlinked_seconds)}) {verb(unlinked, 'has', 'have')} no launch in the trace, "
+        f"as what was queued before it began: only names tell what {verb(unlinked, 'it is', 'they are')}." if unlinked else "",
         f"{plural(of.graph_launches, 'graph launch', 'graph launches')} queued {plural(of.graph_activities, 'activity', 'activities')}: no op stands around those, and only their names tell what they are."
         if of.graph_launches else "",
         f"{plural(lost, 'launch', 'launches')} left no GPU record ({listed([f'{Count(count)} {code(name)}' for name, count in unrecorded.items()])}): either nothing was to be done, or the profiler lost it."

@@ -214,3 +214,19 @@ def test_a_trace_of_the_cpu_alone(way, shapes, tmp_path):
     from reportgen.trace.whole import read_whole
 
     assert len(by_hand.find(read_whole(tmp_path / "trace.json"))) == 2 * expected
+
+
+def test_a_site_without_an_op_of_its_own_is_not_told_by_a_kernel():
+    """flex_attention without a compiler: its first kernel, a scaling or a copy, is not what it is known by."""
+    from reportgen.ledger.build import build
+
+    trace = Trace().op("models/eyes.py(9): attend", cat="python_function", inside=[("torch/nn/attention/flex_attention.py(2236): flex_attention",)])
+    line, flex = trace.events
+    flex.update(cat="python_function", dur=500.0)
+    line["dur"] = 600.0
+    trace.matmul(Q, KT).softmax(S).matmul(S, V)
+    product = next(event for event in trace.events if event["name"] == "aten::bmm")
+    trace.events += [{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": product["ts"] + 0.2, "dur": 0.3, "args": {"correlation": 5}},
+                     {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 300.0, "dur": 2.0, "args": {"correlation": 5, "device": 0, "stream": 7}}]
+    (site,) = build(trace.read()).sites
+    assert (site.kind, site.where.line, site.where.kernel, site.time.activities) == (Kind.FLEX, "models/eyes.py(9): attend", None, 1)

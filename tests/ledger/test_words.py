@@ -37,6 +37,9 @@ def test_only_a_clean_trace_is_called_clean():
     assert words.verdict(ledger(site())) == "No fused kernel computes it at `eyes.py(41): forward` in `EyeAttention` (written by hand, 40.0 %)."
     assert "No fused kernel" in words.verdict(ledger(site(kind=Kind.SDPA, backend=Backend.MATH)))
     assert words.verdict(ledger(flash(reasons=(Reason(Cause.NOT_SAID),)))) == "Nothing to change is proved by what was recorded. At 1 place the trace does not say why no faster way was taken."
+    alone = site(kind=Kind.KERNEL, seconds=0.1, arguments=None)
+    assert words.verdict(ledger(alone)) == "At 1 place only a kernel's name tells of attention, so whether a faster way was left out cannot be told there."
+    assert words.verdict(ledger(flash(), alone)).endswith("cannot be told there; nothing to gain was found elsewhere.")
     copies = Drag(DragKind.COPY, GpuTime(0.02, 24), 0.0, ("aten::contiguous",), 24)
     assert words.verdict(ledger(flash(drags=(copies,)))) == (
         "No faster way than those taken is known. What costs most beside them is at `ears.py(7): forward` in `EarAttention`: copies that feed it: 20.0 ms in 24 calls, `aten::contiguous`.")
@@ -105,7 +108,7 @@ def test_what_to_know_first_and_what_is_no_loss():
     assert said == (
         "The file is not whole: the file ends within an event. What it still holds is read.",
         "1 record without a usable time was set aside.",
-        "9 GPU activities (4.00 ms) have no launch in the trace: they were queued before it began, and only their names tell what they are.",
+        "9 GPU activities (4.00 ms) have no launch in the trace, as what was queued before it began: only names tell what they are.",
         "2 graph launches queued 421 activities: no op stands around those, and only their names tell what they are.",
         "3 launches left no GPU record (3 `cudaLaunchKernel`): either nothing was to be done, or the profiler lost it.")
     assert "305 memsets left no GPU record: libraries ask for some that set nothing, so this is no loss." in words.method(full())
