@@ -30,7 +30,9 @@
   if (!place) return;
   const bill = JSON.parse(place.dataset.bill);
   const later = (row, length) => {
-    const known = row.lengths.map((at, index) => [at, row.later[index]]).sort((a, b) => a[0] - b[0]);
+    const all = row.lengths.map((at, index) => [at, row.later[index]]);
+    const alike = all.filter(([at]) => (at % bill.aligned === 0) === (length % bill.aligned === 0));
+    const known = (alike.length > 2 ? alike : all).sort((a, b) => a[0] - b[0]);
     const above = known.findIndex(([at]) => at >= length);
     if (above === 0) return known[0][1];
     if (above < 0) {

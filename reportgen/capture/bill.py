@@ -1,8 +1,12 @@
-"""Takes the bill of a new shape: each way of calling in a fresh process, at lengths that nothing was called with before."""
+"""Takes the bill of a new shape: each way of calling in several fresh processes, in turn with the others, at lengths that nothing was called with before.
+
+Building a plan and queuing a call are work of the CPU, whose pace moves by a third between processes and minutes.
+"""
 
 from __future__ import annotations
 
 import os
+import random
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import median
@@ -21,8 +25,8 @@ from .trying import pinned
 
 LATER = 7
 """Later calls at each length."""
-WARM_LENGTH = 48
-"""Of the calls that start the device's libraries; in no row, and another backend's."""
+WARM_LENGTH, BEGIN_LENGTH = 48, 56
+"""Of the call that starts the device's libraries, of another backend, and of a process's very first call; neither is in a row."""
 ON_A_GPU, ON_A_CPU = ("efficient", "flash", "cudnn"), ("math", "flash")
 SILENCE = 120.0
 
@@ -47,34 +51,30 @@ def rows(gpu: bool) -> list[Row]:
     return plain + [replace(one, avoid=True) for one in plain if one.backend == "cudnn"]
 
 
-def lengths(gpu: bool) -> tuple[int, ...]:
-    return LENGTHS if gpu else tuple(one // 4 for one in LENGTHS[:FEW])
+def lengths(gpu: bool) -> tuple[tuple[int, ...], ...]:
+    """Of each process."""
+    return LENGTHS if gpu else tuple(tuple(one // 4 for one in part[:FEW]) for part in LENGTHS)
 
 
 def measure(report: Report, task: Task) -> dict[str, Any]:
-    """The fields of a `Row`."""
+    """The fields of a `Row` of one process."""
+    _switch(task)
+    operands.start(task.device)
+    clock = GpuClock(task.device) if operands.is_gpu(task.device) else CpuClock()
+    _warm(task, clock)
+    found: dict[str, Any] = {}
+    with listening() as heard:
+        found = _costs(report, task, clock)
+    if heard.error is not None:
+        return {**asdict(task.row), "reason": heard.reason if operands.is_gpu(task.device) else on_a_cpu(task.row.backend, heard.reason)}
+    return {**asdict(task.row), **found}
+
+
+def _switch(task: Task) -> None:
     if task.row.avoid:
         os.environ[SWITCH] = "1"  # torch reads it at the first call of cuDNN
     else:
         os.environ.pop(SWITCH, None)
-    operands.start(task.device)
-    clock = GpuClock(task.device) if operands.is_gpu(task.device) else CpuClock()
-    row = {**asdict(task.row), "lengths": [], "first": [], "later": [], "gpu": []}
-    _warm(task, clock)
-    for length in task.lengths:
-        report.at(task.row.id, f"length {length}")
-        with listening() as heard:
-            first, later, gpu = _costs(task, length, clock)
-        if heard.error is not None:
-            reason = heard.reason if operands.is_gpu(task.device) else on_a_cpu(task.row.backend, heard.reason)
-            return {**asdict(task.row), "reason": reason}
-        row["lengths"].append(length)
-        row["first"].append(first)
-        row["later"].append(later)
-        row["gpu"] += [gpu] if gpu is not None else []
-    if len(row["gpu"]) < len(row["lengths"]):
-        row["gpu"] = []
-    return row
 
 
 def at(task: Task, length: int) -> map_inputs.Tensors:
@@ -91,29 +91,52 @@ def _warm(task: Task, clock: Any) -> None:
     clock.wait()
 
 
-def _costs(task: Task, length: int, clock: Any) -> tuple[float, float, float | None]:
-    tensors = at(task, length)
+def _costs(report: Report, task: Task, clock: Any) -> dict[str, Any]:
+    """Every length once, then all again in another order each time, as a loop of random lengths meets them; each call has tensors of its own."""
+    order, first, later = random.Random(task.row.id), {}, {length: [] for length in task.lengths}  # type: ignore[var-annotated]
     with pinned(task.row.backend):
-        first = clock.once(tensors.run)
-        later = [clock.once(tensors.run) for _ in range(LATER)]
-        return first, median(later), clock.device(tensors.run, 5, median(later)) if operands.is_gpu(task.device) else None
+        report.at(task.row.id, "the first call")
+        begun = clock.once(at(task, BEGIN_LENGTH).run)
+        for length in task.lengths:
+            report.at(task.row.id, f"length {length}")
+            first[length] = clock.once(at(task, length).run)
+        report.at(task.row.id, "later calls")
+        for _ in range(LATER):
+            for length in order.sample(task.lengths, len(task.lengths)):
+                later[length].append(clock.once(at(task, length).run))
+        middle = [median(later[length]) for length in task.lengths]
+        gpu = [clock.device(at(task, length).run, 5, seconds) for length, seconds in zip(task.lengths, middle)] if operands.is_gpu(task.device) else []
+    return {"lengths": list(task.lengths), "first": list(first.values()), "later": middle, "gpu": [] if None in gpu else gpu, "begun": [begun]}
+
+
+def joined(parts: list[dict[str, Any]]) -> dict[str, Any]:
+    """The fields of one row from those of its processes; where the first has a reason instead of seconds, that stands."""
+    timed = [part for part in parts if part.get("first")]
+    if not timed:
+        return parts[0]
+    flat = {name: [value for part in timed for value in part[name]] for name in ("lengths", "first", "later", "gpu", "begun")}
+    if len(flat["gpu"]) < len(flat["lengths"]):
+        flat["gpu"] = []
+    return {**timed[0], **flat, "passes": [number for number, part in enumerate(timed) for _ in part["lengths"]]}
 
 
 def take(survey: dict[str, Any], file: Path, slug: str, progress: Progress) -> list[str]:
-    """Writes the bill, and gives what went wrong in which row. A row that ends its process says so."""
+    """Writes the bill, and gives what went wrong in which row. A way of calling that declines, or ends its process, is not tried in a further one."""
     device, lost = survey["device"], []
     gpu = operands.is_gpu(device)
-    asked, found = rows(gpu), []
-    progress.plan("bill", len(asked), 6.0 if gpu else 2.0)
-    for row in asked:
-        progress.stage("bill", row.id)
-        try:
-            found.append(processes.run(measure, (Task(device, shape(gpu), row, lengths(gpu)),), at=progress.at, patience=SILENCE))
-        except ChildFailed as failure:
-            lost.append(f"{row.id}: {failure.reason}")
-            found.append({**asdict(row), "reason": failure.reason})
-        progress.done()
-    bill.write(file, {"header": header(survey, slug), "call": asdict(shape(gpu)), "rows": found})
+    found: dict[str, list[dict[str, Any]]] = {row.id: [] for row in rows(gpu)}
+    progress.plan("bill", len(rows(gpu)) * len(lengths(gpu)), 4.0 if gpu else 2.0)
+    for own in lengths(gpu):
+        for row in rows(gpu):
+            progress.stage("bill", row.id)
+            if not any(part["reason"] for part in found[row.id]):
+                try:
+                    found[row.id].append(processes.run(measure, (Task(device, shape(gpu), row, own),), at=progress.at, patience=SILENCE))
+                except ChildFailed as failure:
+                    lost.append(f"{row.id}: {failure.reason}")
+                    found[row.id].append({**asdict(row), "reason": failure.reason})
+            progress.done()
+    bill.write(file, {"header": header(survey, slug), "call": asdict(shape(gpu)), "rows": [joined(parts) for parts in found.values()]})
     return lost
 
 
@@ -122,16 +145,13 @@ def loop(report: Report, task: Task) -> dict[str, Any]:
 
     What stands beside the calls (making tensors) is not in it.
     """
-    if task.row.avoid:
-        os.environ[SWITCH] = "1"
-    else:
-        os.environ.pop(SWITCH, None)
+    _switch(task)
     operands.start(task.device)
     clock = GpuClock(task.device) if operands.is_gpu(task.device) else CpuClock()
     _warm(task, clock)
     steps: list[float] = []
     with pinned(task.row.backend):
-        clock.once(at(task, WARM_LENGTH + 8).run)
+        clock.once(at(task, BEGIN_LENGTH).run)
         for number, length in enumerate(task.lengths):
             report.at(task.row.id, f"step {number}")
             tensors = at(task, length)

@@ -12,6 +12,7 @@ from map_doubles import point, square
 
 from reportgen.pages import beside, navigation, site, why
 from reportgen.pages import bill as bill_page
+from reportgen.shapes.bill import Row
 from reportgen.shapes.folder import Folder
 
 
@@ -107,6 +108,19 @@ def test_a_switch_that_torch_does_not_heed_for_the_layout_shows_nothing():
             "and here they were stored the other way.") in text and "the last of" not in text
 
 
+def test_what_processes_show_apart_is_told_beside_what_they_show_together():
+    """43 and 61 ms: 52 ms on average; 380 drawn lengths cost between what either pace makes of them."""
+    three = Row("cudnn", False, False, False, (256, 512, 300, 1024), first=(0.043, 0.043, 0.061, 0.061), later=(0.0,) * 4, passes=(0, 0, 1, 1), begun=(1.0, 1.0), layout="bshd")
+    text = page(bill_page, bill(three))
+    assert "**A length that was not called before costs cuDNN 52.0 ms once** (causal, forward; 43.0 ms to 61.0 ms in 2 processes)." in text
+    assert "| Backend | Call | A new length, once | by process | the dearest | A later call | Beside | Calls to earn it back |" in text
+    assert "| cuDNN | causal, forward | 52.0 ms | 43.0 ms to 61.0 ms | 61.0 ms | 0 µs | — | — |" in text
+    assert "Each way of calling ran in 2 processes of its own, in turn with the others" in text and "· stored BSHD ·" in text
+    assert "| Process | Length | First call | A later call |" in text and "| 2 | 300 | 61.0 ms | 0 µs |" in text
+    alone = page(bill_page, BILL)
+    assert "by process" not in alone and "ran in a process of its own" in alone and "| Length | First call | A later call |" in alone
+
+
 def test_what_did_not_run_says_why_and_is_in_no_table():
     text = page(bill_page, BILL)
     assert "- flash, bool mask, forward: flash said no" in text and "| flash | bool mask, forward |" not in text
@@ -125,7 +139,7 @@ def test_the_calculator_has_the_numbers_of_the_rows():
     assert found is not None
     rows = json.loads(found[1].replace("&amp;", "&"))["rows"]
     assert [(one["name"], one["lengths"]) for one in rows][1] == ("cuDNN: causal, forward", [256, 512, 1024])
-    assert [round(value, 6) for value in rows[1]["new"]] == [0.05, 0.05]
+    assert [round(value, 6) for value in rows[1]["new"]] == [0.05, 0.05, 0.05]
 
 
 def test_a_bill_without_any_price_says_so():

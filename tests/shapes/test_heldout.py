@@ -66,5 +66,13 @@ def test_lengths_of_a_loop_lie_between_those_of_the_bill():
     assert len(drawn) == 380 and min(drawn) >= 256 and max(drawn) <= 1024 and len(set(drawn)) > 200
 
 
+def test_a_loop_is_split_over_processes_and_told_beside_what_each_process_of_the_bill_predicts():
+    row = loops.bill.Row("cudnn", False, False, False, (100, 200, 100, 200), first=(0.05, 0.05, 0.07, 0.07), later=(0.01,) * 4, passes=(0, 0, 1, 1), begun=(1.0, 1.0))
+    assert loops.parts((1, 2, 3, 4, 5), 2) == [(1, 2, 3), (4, 5)]
+    # two new lengths in each process, at 0.05 on average beside a later call of 0.01
+    said = loops.compared(row, [(100, 120), (100, 130)], [[0.06, 0.06], [0.06, 0.06]])
+    assert said.split("new lengths")[1].split() == "predicted 0.240 s (0.200 to 0.280) measured 0.240 s (0.120, 0.120) +0.0%".split()
+
+
 def test_winners_are_all_that_are_near_the_fastest():
     assert random_calls.winners({"flash": 1.0, "cudnn": 1.02, "math": 9.0}) == ["cudnn", "flash"]
