@@ -24,7 +24,7 @@ def page(ledger: Ledger) -> str:
         f"<h1>{escape(of.title)}</h1>", f'<p class="small">{_text(of.small)}</p>', f'<p class="lead">{_text(of.headline)}</p>',
         f'<p class="lead">{_text(of.verdict)}</p>' if of.verdict else "", _caveats(of.caveats), _table(of), f"<p>{_text(of.rest)}</p>" if of.rest else "",
         _evidence(of.rows), *(_fold(one) for one in of.folds),
-        '<footer class="small">Written by <code>reportgen explain</code> from this trace alone. Source lines and module names are those of the model that was traced.</footer>',
+        '<footer class="small">Written by <code>reportgen explain</code> from this trace; what is called modelled comes from recorded runs of this project. Source lines and module names are those of the model that was traced.</footer>',
         "</main>", "</body>", "</html>",
     ]
     return "\n".join(part for part in parts if part) + "\n"

@@ -180,7 +180,7 @@ def _plain(value: object) -> object:
 def _place(name: str, kind: int, into: Gathered, places: dict[str, int]) -> int:
     """The place of a host event's name, −1 where it is not kept. Names with an address in them are not remembered."""
     if kind == Lane.PYTHON and _NEEDLESS_FRAME.match(name):
-        if not name.startswith("<built-in "):
+        if name[0] != "<":
             places[name] = -1
         return -1
     if kind == Lane.CALL and _NEEDLESS_CALL.match(name):

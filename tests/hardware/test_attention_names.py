@@ -88,6 +88,7 @@ PANEL = {
     # ROCm: AOTriton, Composable Kernel, AITER
     "attn_fwd": (I.AOTRITON, F, MAIN),
     "attn_fwd.kd": (I.AOTRITON, F, MAIN),
+    "attn_fwd [clone .kd]": (I.AOTRITON, F, MAIN),
     "attn_fwd_0d1d2d3de": (I.AOTRITON, F, MAIN),
     "bwd_kernel_dk_dv": (I.AOTRITON, B, MAIN),
     "bwd_kernel_dq": (I.AOTRITON, B, MAIN),

@@ -125,6 +125,7 @@ _AITER = (
 )
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _LENGTH = re.compile(r"(?<!\d)(\d{1,3})(?=[A-Za-z_])")
+_HANGING = re.compile(r"(?: \[clone)? ?\.kd\]?$")
 _TRITON_SUFFIX = re.compile(r"_\d[0-9cde]*$")
 """Older versions of Triton append how the arguments were specialised: `attn_fwd_0d1d2d3de`."""
 
@@ -142,7 +143,7 @@ def identifiers(name: str) -> Iterator[str]:
 
 def plain(name: str) -> str:
     """A kernel's name without what compilers hang on its end (`.kd`, ` [clone .kd]`)."""
-    return name.removesuffix(" [clone .kd]").removesuffix(".kd")
+    return _HANGING.sub("", name)
 
 
 def look_up(name: str) -> tuple[str, Known] | None:
