@@ -38,7 +38,7 @@ FLOOR = "unpack and parse JSON"
 def steps(runs: Sequence[Run], layout: Layout, out: Path) -> dict[str, Callable[[], object]]:
     """What is timed, by name; each works on all runs, from files."""
     traces = [variant.trace_path for each in runs for variant in each.variants.values() if variant.trace_path]
-    featured = layout.featured(runs)
+    featured = layout.featured([each.slot for each in runs])
     built = [facts.build(each) for each in runs]
     site = Layout(out)
     return {

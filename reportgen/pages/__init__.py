@@ -36,6 +36,14 @@ def render_facts(all_facts: Sequence[RunFacts], featured: str, findings: Sequenc
 
         findings = FINDINGS
     all_pages = site.build(all_facts, featured, findings, maps, folders)
+    found = shared(all_pages)
+    for row in all_pages.others:
+        found |= of_run(all_pages, row.slot)
+    return site.by_path(found)
+
+
+def shared(all_pages: site.Site) -> dict[str, str | bytes]:
+    """The pages that show the featured run and have a row for each other one, the featured run's own page, and what they draw."""
     found = all_pages.files
     found[front.INDEX] = front.index(all_pages)
     for number, item in enumerate(all_pages.findings, start=1):
@@ -52,19 +60,22 @@ def render_facts(all_facts: Sequence[RunFacts], featured: str, findings: Sequenc
         found.update(room.files(all_pages))
     for path in front.READING:
         found[path] = front.reading(all_pages, path)
-    for row in all_pages.rows:
-        facts = all_pages.runs[row.slot]
-        found[device.path(facts)] = device.render(all_pages, facts)
-        if row.slot == all_pages.shown:  # its evidence is on the shared pages
-            continue
-        found[f"runs/{facts.slot}/findings.md"] = finding.of_run(all_pages, facts)
-        found[reading.run_path(row.slot)] = reading.of_run(all_pages, facts)
-        found[f"runs/{facts.slot}/variants.md"] = variant.of_run(all_pages, facts)
+    found[device.path(all_pages.featured)] = device.render(all_pages, all_pages.featured)
     for path in guides.TITLES:
         found[path] = guides.render(all_pages, path)
     found |= scripts.render(all_pages)
     found[tree.NAVIGATION] = navigation.render(all_pages)
-    return site.by_path(found)
+    return found
+
+
+def of_run(all_pages: site.Site, slot: str) -> dict[str, str | bytes]:
+    """The pages of a run that the shared pages do not show, and what they draw."""
+    found, facts = all_pages.files, all_pages.runs[slot]
+    found[device.path(facts)] = device.render(all_pages, facts)
+    found[f"runs/{slot}/findings.md"] = finding.of_run(all_pages, facts)
+    found[reading.run_path(slot)] = reading.of_run(all_pages, facts)
+    found[f"runs/{slot}/variants.md"] = variant.of_run(all_pages, facts)
+    return found
 
 
 def render(runs: Sequence[Run], out: Path, featured: str, source: Path, maps: Sequence[Path] = ()) -> None:
@@ -77,7 +88,7 @@ def render(runs: Sequence[Run], out: Path, featured: str, source: Path, maps: Se
         maps: files of recorded maps, and of what lies beside them.
     """
     tree.write(files(runs, featured, maps), out)
-    tree.copy_evidence({run.slot: run for run in runs}, out, maps)
+    tree.copy_evidence({run.slot: run.path for run in runs}, out, maps)
     if out.resolve() != source.resolve():
         tree.drop_evidence({run.slot for run in runs}, out, maps)
         shutil.copytree(source / ASSETS, out / ASSETS, dirs_exist_ok=True)
@@ -95,4 +106,4 @@ def check(runs: Sequence[Run], docs: Path, featured: str) -> list[str]:
     return tree.differences(files(runs, featured), docs)
 
 
-__all__ = ["check", "files", "render", "render_facts"]
+__all__ = ["check", "files", "of_run", "render", "render_facts", "shared"]

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from .. import analysis as facts_room
-from .. import findings, pages
+from .. import pages, run
 from ..company import signals
 from ..errors import PageMismatch, ReportError
 from ..review import checks
-from ..run import Run, swap
+from ..run import swap
 from ..run.layout import Layout
+from ..run.source import Source
 from ..shapes import folder, record
-from . import finish, offline, readme, tree
+from . import finish, making, offline, readme, tree
+from .kept import Kept
+from .making import Choice
 
 EPOCH = "315532800"
 """1980-01-01: the sitemap's date, so that the same pages give the same site."""
@@ -33,29 +36,39 @@ class Rendered:
     """The committed pages as the recorded runs render to, in memory: nothing is written before all of it is there."""
 
     layout: Layout
-    runs: Sequence[Run]
+    slots: tuple[str, ...]
     files: Mapping[str, str | bytes]
     readme: str
 
     def write(self) -> None:
         """Writes docs/ and the README's table, each file whole."""
         tree.write(self.files, self.layout.docs)
-        swap.write_whole(self.layout.readme, self.readme.encode())
+        if self.layout.readme.read_bytes() != self.readme.encode():
+            swap.write_whole(self.layout.readme, self.readme.encode())
 
 
-def rendered(layout: Layout, otherwise: str | None = None) -> Rendered:
-    """Renders the recorded runs. otherwise: the slot to feature where none is named yet."""
-    runs = layout.recorded_runs()
-    featured = layout.featured(runs, otherwise)
-    return Rendered(layout, runs, pages.files(runs, featured, recorded_maps(layout.recorded)), _readme(layout, runs, featured))
+def rendered(layout: Layout, otherwise: str | None = None, whole: bool = False) -> Rendered:
+    """Renders the recorded runs.
+
+    Args:
+        otherwise: the slot to feature where none is named yet.
+        whole: everything is made anew, whatever was made before.
+    """
+    choice = Choice(lambda slots: layout.featured(slots, otherwise), f"{layout.named} {otherwise}")
+    made = making.made(_sources(run.discover(layout.recorded)), choice, recorded_maps(layout.recorded), None if whole else Kept(layout.made))
+    return Rendered(layout, made.slots, made.files, readme.update(_text(layout), made.section))
 
 
-def render_recorded(layout: Layout) -> list[Run]:
-    """Writes docs/ and the README's table from the recorded runs; returns the runs."""
+def _sources(folders: Iterable[Path]) -> list[Source]:
+    return [Source.of(folder) for folder in folders]
+
+
+def render_recorded(layout: Layout) -> tuple[str, ...]:
+    """Writes docs/ and the README's table from the recorded runs; returns their slots."""
     done = rendered(layout)
     with signals.held():
         done.write()
-    return list(done.runs)
+    return done.slots
 
 
 def refuse_damaged(layout: Layout, accept: bool = False) -> None:
@@ -74,19 +87,25 @@ def refuse_damaged(layout: Layout, accept: bool = False) -> None:
         raise ReportError("\n  ".join(["a recorded run is damaged, so no page could be made and nothing was profiled", *damaged]),
                           cure="do what the line says; if this machine is to record that run anew, give ACCEPT=1")
     elif runs:
-        layout.featured(runs)
+        layout.featured([each.slot for each in runs])
 
 
-def render_live(layout: Layout, folder: Path | None = None) -> list[Run]:
-    """Writes build/docs from the recorded runs and the live ones; the working tree stays as it is.
+def render_live(layout: Layout, fresh: Path | None = None) -> tuple[str, ...]:
+    """Writes build/docs from the recorded runs and the live ones; the working tree stays as it is. Returns the slots.
 
     Args:
-        folder: the fresh run among the live ones, which is featured where no run is recorded.
+        fresh: the folder of the fresh run among the live ones, which is featured where no run is recorded.
     """
-    runs = layout.with_live(folder)
-    slot = next((each.slot for each in runs if each.path == folder), None)
-    pages.render(runs, layout.live_docs, layout.featured(runs, otherwise=slot), layout.docs, maps(layout))
-    return runs
+    places = layout.with_live(fresh)
+    slot = run.load(fresh).slot if fresh else None
+    found = maps(layout)
+    choice = Choice(lambda slots: layout.featured(slots, slot), f"{layout.named} {slot}")
+    made = making.made(_sources(places.values()), choice, found, Kept(layout.made))
+    tree.write(made.files, layout.live_docs)
+    tree.copy_evidence(places, layout.live_docs, found)
+    tree.drop_evidence(set(made.slots), layout.live_docs, found)
+    shutil.copytree(layout.docs / pages.ASSETS, layout.live_docs / pages.ASSETS, dirs_exist_ok=True)
+    return made.slots
 
 
 def maps(layout: Layout) -> list[Path]:
@@ -115,13 +134,11 @@ def check(layout: Layout) -> None:
         print(f"note: {note}", file=sys.stderr)
     if looked.disorder:
         raise PageMismatch("\n".join(["docs/runs is not in order", *looked.disorder]), cure="do what each line says, then `make render`")
-    runs = layout.recorded_runs()
-    featured = layout.featured(runs)
-    files = pages.files(runs, featured, recorded_maps(layout.recorded))
-    problems = [line.removeprefix(f"{layout.root}/") for line in tree.differences(files, layout.docs)]
+    done = rendered(layout, whole=True)
+    problems = [line.removeprefix(f"{layout.root}/") for line in tree.differences(done.files, layout.docs)]
     text = _text(layout)
-    problems += readme.differences(text, _readme(layout, runs, featured)) + readme.typed(text)
-    problems += checks.strangers(layout.docs, files, _configuration(layout))
+    problems += readme.differences(text, done.readme) + readme.typed(text)
+    problems += checks.strangers(layout.docs, done.files, _configuration(layout))
     if problems:
         raise PageMismatch("\n".join(["the committed pages are not what the runs render to", *problems]),
                            cure="`make render` writes pages anew; do what the other lines say; a number is never edited by hand")
@@ -149,11 +166,6 @@ def _text(layout: Layout) -> str:
         return layout.readme.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise ReportError(f"is no UTF-8 text (byte {error.start})", where="README.md", cure="restore the file from version control") from None
-
-
-def _readme(layout: Layout, runs: Sequence[Run], featured: str) -> str:
-    shown = facts_room.build(next(run for run in runs if run.slot == featured))
-    return readme.update(_text(layout), shown, findings.outcomes(shown))
 
 
 def build_site(layout: Layout, docs: Path) -> None:

@@ -25,8 +25,8 @@ VERBS = {"holds": ("holds", "hold"), "differs": ("differs", "differ"), "within n
          "not measurable": ("is not measurable", "are not measurable")}
 
 
-def update(text: str, facts: RunFacts, outcomes: Mapping[str, Outcome]) -> str:
-    """`text` with the part between the markers made anew.
+def update(text: str, section: str) -> str:
+    """`text` with `section` as the part between the markers.
 
     Raises:
         ReportError: the markers are missing, or in the wrong order.
@@ -37,7 +37,7 @@ def update(text: str, facts: RunFacts, outcomes: Mapping[str, Outcome]) -> str:
         raise ReportError("the markers of the generated table are missing", where="README.md", cure="restore the file from version control")
     if text.count(BEGIN) > 1 or text.count(END) > 1:
         raise ReportError("has the markers of the generated table more than once", where="README.md", cure="remove the second table, or restore the file from version control")
-    return f"{before}{BEGIN}\n\n{section(facts, outcomes)}\n\n{END}{after}"
+    return f"{before}{BEGIN}\n\n{section}\n\n{END}{after}"
 
 
 def differences(committed: str, rendered: str) -> list[str]:

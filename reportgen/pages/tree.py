@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import filecmp
 import os
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from ..run import RUN_FILE, Run, names, swap
+from ..run import RUN_FILE, names, swap
 from ..run.noise import NOISE_FILE
+from ..run.source import evidence
 from ..shapes import folder
 from ..shapes.record import MAP_FILE
 from .site import MARKER, PYTHON_MARKER, SVG_MARKER
@@ -57,18 +59,16 @@ def _prune(folder: Path, top: Path) -> None:
         folder = folder.parent
 
 
-def copy_evidence(runs: Mapping[str, Run], out: Path, maps: Sequence[Path] = ()) -> None:
-    """Puts each run's `run.json` and traces below `out/runs/`, where they are not there already."""
-    for slot, run in runs.items():
+def copy_evidence(runs: Mapping[str, Path], out: Path, maps: Sequence[Path] = ()) -> None:
+    """Puts the files of each run (slot → folder) below `out/runs/`, where they are not there already."""
+    for slot, place in runs.items():
         target = names.below(out, out / "runs" / slot)
-        if target.resolve() == run.path.resolve():
+        if target.resolve() == place.resolve():
             continue
         target.mkdir(parents=True, exist_ok=True)
-        kept = {RUN_FILE, *(v.trace_path.name for v in run.variants.values() if v.trace_path)}
-        if (run.path / NOISE_FILE).is_file():
-            kept.add(NOISE_FILE)
-        for name in sorted(kept):
-            shutil.copyfile(run.path / name, target / name)
+        for file in evidence(place):
+            if not (target / file.name).is_file() or not filecmp.cmp(file, target / file.name, shallow=False):
+                shutil.copyfile(file, target / file.name)
     for file in maps:
         target = names.below(out, out / "runs" / file.parent.name / file.name)
         if target.resolve() != file.resolve():

@@ -44,6 +44,11 @@ class Layout:
         return self.root / "build" / "docs"
 
     @property
+    def made(self) -> Path:
+        """What pages were made before (see `pages.kept`); safe to delete."""
+        return self.root / "build" / "made"
+
+    @property
     def lock(self) -> Path:
         """Held by the command that writes in this checkout."""
         return self.root / "build" / "lock"
@@ -68,27 +73,30 @@ class Layout:
         """The fields of every recorded run's `DeviceRecord`; a run that cannot be read is left out."""
         return [asdict(recorded.device) for recorded in _readable(self.recorded)]
 
-    def with_live(self, folder: Path | None = None) -> list[Run]:
-        """The recorded runs and every live one, in slot order.
+    def with_live(self, folder: Path | None = None) -> dict[str, Path]:
+        """Slot → folder of the recorded runs and of every live one, in slot order.
 
         The fresh live run in `folder` stands in for a recorded run of its slot; an earlier one does
         not, nor does one that cannot be read.
         """
-        runs = {live.slot: live for live in _readable(self.live)} | {recorded.slot: recorded for recorded in self.recorded_runs()}
+        runs = {live.slot: live.path for live in _readable(self.live)} | {_slot(place): place for place in run.discover(self.recorded)}
         if folder:
-            fresh = run.load(folder)
-            runs[fresh.slot] = fresh
-        return [runs[slot] for slot in sorted(runs)]
+            runs[run.load(folder).slot] = folder
+        return dict(sorted(runs.items()))
 
-    def featured(self, runs: Sequence[Run], otherwise: str | None = None) -> str:
-        """The slot that index and README show: the one that FEATURED names, else `otherwise`, else the first.
+    @property
+    def named(self) -> str | None:
+        """The slot that FEATURED names, whether a run is there or not."""
+        return self._featured.read_text(encoding="utf-8", errors="replace").strip() if self._featured.is_file() else None
+
+    def featured(self, slots: Sequence[str], otherwise: str | None = None) -> str:
+        """The slot, of those that have a run, that index and README show: the one that FEATURED names, else `otherwise`, else the first.
 
         Raises:
             ReportError: FEATURED names a slot that has no run, or there is no run at all.
         """
-        slots = [each.slot for each in runs]
-        if self._featured.is_file():
-            named = self._featured.read_text(encoding="utf-8", errors="replace").strip()
+        named = self.named
+        if named is not None:
             if named in slots:
                 return named
             raise ReportError(f"names {named!r}, and there is no such run", where=str(self._featured.relative_to(self.root)),
@@ -117,6 +125,11 @@ class Layout:
         slots = [f"{folder.parent.name}/{folder.name}" for root in (self.recorded, self.live) for folder in run.discover(root)]
         raise ReportError("there is no such run", where=name,
                           cure=f"name one of: {', '.join(slots)}" if slots else "record one with `make profile`")
+
+
+def _slot(folder: Path) -> str:
+    """The slot of a recorded run, by its place; `make check` looks whether it is the one in the run."""
+    return f"{folder.parent.name}/{folder.name}"
 
 
 def _readable(root: Path) -> list[Run]:

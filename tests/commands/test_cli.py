@@ -476,13 +476,13 @@ def test_the_first_recorded_run_becomes_the_featured_one_and_a_later_one_does_no
     recorded(layout.recorded, "gpu-y")
     assert layout.feature_first("gpu-y/article") is True
     assert layout.feature_first("gpu-x/article") is False
-    assert layout.featured(layout.recorded_runs()) == "gpu-y/article"
+    assert layout.featured([run.slot for run in layout.recorded_runs()]) == "gpu-y/article"
 
 
 def test_without_a_recorded_run_the_live_one_is_featured(tmp_path):
     layout = Layout(tmp_path)
     live = recorded(layout.live, "cpu-x", "small", "cpu")
-    assert layout.featured(layout.with_live(live), otherwise="cpu-x/small") == "cpu-x/small"
+    assert layout.featured(list(layout.with_live(live)), otherwise="cpu-x/small") == "cpu-x/small"
 
 
 def test_beside_a_recorded_run_the_live_one_is_shown_and_not_featured(tmp_path):
@@ -490,8 +490,8 @@ def test_beside_a_recorded_run_the_live_one_is_shown_and_not_featured(tmp_path):
     recorded(layout.recorded, "gpu-x")
     layout.feature_first("gpu-x/article")
     live = recorded(layout.live, "cpu-x", "small", "cpu")
-    runs = layout.with_live(live)
-    assert [run.slot for run in runs] == ["cpu-x/small", "gpu-x/article"]
+    runs = list(layout.with_live(live))
+    assert runs == ["cpu-x/small", "gpu-x/article"]
     assert layout.featured(runs, otherwise="cpu-x/small") == "gpu-x/article"
 
 
@@ -499,7 +499,7 @@ def test_a_live_run_stands_in_for_the_recorded_one_of_its_slot(tmp_path):
     layout = Layout(tmp_path)
     recorded(layout.recorded, "gpu-x")
     live = recorded(layout.live, "gpu-x")
-    assert [run.path for run in layout.with_live(live)] == [live]
+    assert list(layout.with_live(live).values()) == [live]
 
 
 def test_earlier_live_runs_are_shown_too_but_stand_in_for_no_recorded_one(tmp_path):
@@ -508,8 +508,8 @@ def test_earlier_live_runs_are_shown_too_but_stand_in_for_no_recorded_one(tmp_pa
     recorded(layout.live, "gpu-x")
     earlier, fresh = recorded(layout.live, "cpu-x", "small", "cpu"), recorded(layout.live, "cpu-x", "long", "cpu")
     (recorded(layout.live, "old") / "run.json").write_text("{")
-    assert [run.path for run in layout.with_live(fresh)] == [fresh, earlier, kept]
-    assert [run.path for run in layout.with_live()] == [fresh, earlier, kept]
+    assert list(layout.with_live(fresh).values()) == [fresh, earlier, kept]
+    assert list(layout.with_live().values()) == [fresh, earlier, kept]
 
 
 def test_a_featured_run_that_is_gone_is_an_error_that_names_the_others(tmp_path):
@@ -517,7 +517,7 @@ def test_a_featured_run_that_is_gone_is_an_error_that_names_the_others(tmp_path)
     recorded(layout.recorded, "gpu-x")
     (layout.recorded / "FEATURED").write_text("gpu-z/article\n")
     with pytest.raises(ReportError, match="gpu-z/article.*\n.*gpu-x/article"):
-        layout.featured(layout.recorded_runs())
+        layout.featured([run.slot for run in layout.recorded_runs()])
 
 
 def test_a_run_is_found_by_folder_and_by_slot(tmp_path):
@@ -613,22 +613,22 @@ BLANK = f"# Title\n\n{readme.BEGIN}\n{readme.END}\n\nEnd.\n"
 
 
 def test_the_readme_is_changed_between_its_markers_only():
-    text = readme.update(BLANK, facts("h200"), OUTCOMES)
+    text = readme.update(BLANK, readme.section(facts("h200"), OUTCOMES))
     assert text.startswith(f"# Title\n\n{readme.BEGIN}\n\n**NVIDIA H200**")
     assert text.endswith(f"\n\n{readme.END}\n\nEnd.\n")
     assert "5 claims of the article: 1 holds, 1 differs, 1 is within noise and 2 are not measurable." in text
-    assert readme.update(text, facts("h200"), OUTCOMES) == text
+    assert readme.update(text, readme.section(facts("h200"), OUTCOMES)) == text
 
 
 def test_the_readme_has_a_row_for_each_of_the_six_also_for_one_that_did_not_run():
-    text = readme.update(BLANK, unavailable(facts("t4"), "sdpa_math"), OUTCOMES)
+    text = readme.update(BLANK, readme.section(unavailable(facts("t4"), "sdpa_math"), OUTCOMES))
     rows = [line for line in text.splitlines() if line.startswith("| [")]
     assert len(rows) == 6
     assert "| [SDPA math](docs/variants/sdpa_math.md) | refused | — | — | — | — | — |" in rows
 
 
 def test_a_number_edited_by_hand_is_named_with_its_line():
-    text = readme.update(BLANK, facts("h200"), OUTCOMES)
+    text = readme.update(BLANK, readme.section(facts("h200"), OUTCOMES))
     edited = text.replace("1 differs", "9 differs")
     (problem,) = readme.differences(edited, text)
     assert problem.startswith("README.md:5: is ")
@@ -636,7 +636,7 @@ def test_a_number_edited_by_hand_is_named_with_its_line():
 
 def test_a_readme_without_markers_is_an_error():
     with pytest.raises(ReportError, match="markers"):
-        readme.update("# Title\n", facts("h200"), OUTCOMES)
+        readme.update("# Title\n", "")
 
 
 def test_check_names_every_page_and_line_that_differs(tmp_path, monkeypatch):
@@ -647,7 +647,7 @@ def test_check_names_every_page_and_line_that_differs(tmp_path, monkeypatch):
     layout.feature_first("gpu-x/article")
     layout.readme.write_text("one\ntwo\n")
     monkeypatch.setattr(publish.tree, "differences", lambda files, docs: [f"{docs}/index.md:7: expected 'a', found 'b'"])
-    monkeypatch.setattr(publish, "_readme", lambda layout, runs, featured: "one\nTWO\n")
+    monkeypatch.setattr(publish.readme, "update", lambda text, section: "one\nTWO\n")
     with pytest.raises(PageMismatch) as caught:
         publish.check(layout)
     assert "docs/index.md:7: expected 'a', found 'b'" in str(caught.value).splitlines()

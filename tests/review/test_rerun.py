@@ -318,7 +318,7 @@ def test_a_confirmed_rerun_prints_what_was_measured_now_beside_the_recorded_valu
     medians = [sorted(data(**options)["variants"]["naive"]["samples"]["gpu_time"])[3] for options in runs]
     monkeypatch.setattr(cli, "ROOT", tmp_path)
     monkeypatch.setattr(reporting, "_profile_elsewhere", lambda chosen, layout, into: record(into, **runs.pop(0)))
-    monkeypatch.setattr(publish, "render_recorded", lambda layout: layout.recorded_runs())
+    monkeypatch.setattr(publish, "render_recorded", lambda layout: [run.slot for run in layout.recorded_runs()])
     monkeypatch.setattr(publish, "build_site", lambda *given: None)
     (tmp_path / "docs").mkdir()
     assert cli.main(["report"]) == 0
