@@ -115,7 +115,7 @@ def test_a_run_in_a_folder_of_that_name_is_merged_with_its_own_files_alone(check
     shutil.copytree(record(tmp_path / "made", slug="nvidia-b", seed=1), incoming)
     for stranger in (name, f"{name}.html", f"{name}.trace.json.gz", "index.md", "evil.svg"):
         (incoming / stranger).write_text("<script>alert(1)</script>", encoding="utf-8")
-    assert [one.slot for one in merge.merge([incoming], checkout / "docs" / "runs")] == ["nvidia-b/article"]
+    assert [one.slot for one in merge.merge([incoming], checkout / "docs" / "runs").runs] == ["nvidia-b/article"]
     taken = {file.name for file in (checkout / "docs" / "runs" / "nvidia-b" / "article").iterdir()}
     assert taken == {"run.json", *(f"{variant}.trace.json.gz" for variant in ("naive", "naive_inplace", "sdpa_math", "sdpa_efficient", "sdpa_flash", "sdpa_cudnn"))}
 
