@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import sys
 from importlib import import_module
@@ -29,6 +30,7 @@ def register(commands: Any) -> None:
 
 
 def _explain(chosen: argparse.Namespace, layout: Layout, stages: Stages) -> int:
+    gc.disable()  # nothing here makes cycles worth looking for, and a ledger is all that this process makes
     from ..ledger.build import build
     from ..trace.whole import read_whole
 

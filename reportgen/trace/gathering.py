@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import marshal
 import re
 from array import array
 from collections.abc import Mapping
@@ -257,7 +258,7 @@ def _raw(args: Mapping[str, Any], known: dict[Any, Raw]) -> Raw | None:
     """The arguments, one object for all calls that have the same."""
     found = (args.get("Input Dims") or args.get("Input dims"), args.get("Input type"), args.get("Input Strides"), args.get("Concrete Inputs"),
              args.get("Call stack"), args.get("Module Hierarchy"))
-    key = repr(found)
+    key = marshal.dumps(found, 2)  # of equal values equal bytes, and sooner there than their text
     raw = known.get(key)
     if raw is None:
         dims, types, strides, values, stack, modules = found
