@@ -11,6 +11,7 @@ import re
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,9 @@ from . import unpack
 from .kineto import KINDS, OCCUPANCY_KEYS, Event, Lanes, amount, correlation, number, sort_into_lanes
 from .kineto import whole as whole_number
 from .losses import in_words, share_kept, sift, with_orphans
+from .pieces import Pieces, opened
 from .shapes import FORWARD, Activity, ActivityKind, Forward, Integrity, Launch, Loss, Op, Trace, TraceLoss
+from .stream import NoTrace, Stream
 
 __all__ = ["FORWARD", "Activity", "ActivityKind", "Forward", "Integrity", "Launch", "Loss", "Op", "Trace", "TraceLoss", "in_words", "parse", "read", "share_kept"]
 
@@ -30,7 +33,27 @@ def read(file: Path) -> Trace:
     Raises:
         TraceMalformed: names the file, the event and what was expected.
     """
-    return parse(unpack.document(Path(file)), str(file))
+    return parse(_document(Path(file)), str(file))
+
+
+def _document(file: Path) -> Mapping[str, object]:
+    """What the file holds, event by event. Evidence is whole or none: where it is cut or damaged, the place is looked for in the document as one.
+
+    Raises:
+        TraceMalformed: see `read`.
+    """
+    try:
+        with opened(file) as source:
+            pieces = Pieces(source, str(file), unpack.MOST_BYTES)
+            stream = Stream(pieces)
+            events = list(islice(stream.events(), unpack.MOST_VALUES // 2 + 1))
+        whole = not (stream.cut or stream.damaged or pieces.broken) and 0 < len(events) <= unpack.MOST_VALUES // 2
+    except (NoTrace, TraceMalformed):
+        whole = False
+    if not whole:
+        document: Mapping[str, object] = unpack.document(file)
+        return document
+    return {**stream.other, "traceEvents": events}
 
 
 def parse(document: Mapping[str, object], file: str = "trace") -> Trace:
