@@ -57,4 +57,6 @@ def _out(name: str) -> Path:
     """A file that one of the forms is written to."""
     if Path(name).suffix.lower() not in FORMS:
         raise argparse.ArgumentTypeError(f"expected a name that ends in {' or '.join(FORMS)}, found {name!r}")
+    if not Path(name).absolute().parent.is_dir():
+        raise argparse.ArgumentTypeError(f"there is no folder {str(Path(name).parent)!r} to write into")
     return Path(name)

@@ -21,7 +21,7 @@ def as_json(ledger: Ledger) -> dict[str, Any]:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, CallSite):
-        found = {**_members(value), "where_text": words.where(value.where), "kind_text": words.kind(value), "drags_text": [words.drag(one) for one in value.drags],
+        found = {**_members(value), "time": _plain(value.time), "where_text": words.where(value.where), "kind_text": words.kind(value), "drags_text": [words.drag(one) for one in value.drags],
                  "reasons_text": [words.reason(one) for one in value.reasons], "advice_text": [words.advice(one) for one in value.advice]}
         found["calls"] = len(value.calls)
         found["first"] = _plain(value.calls[0]) if value.calls else None
