@@ -3,6 +3,10 @@
     python -m benchmarks.explain TRACE                      one trace, .json or .json.gz
     python -m benchmarks.explain TRACE --times 18           its events that often, a few seconds apart, as a file of its own in a scratch folder
     python -m benchmarks.explain TRACE --repeat 5           the median of so many
+    python -m benchmarks.explain TRACE --beside 'NAME=COMMAND {trace}'    another tool on the same file, in turn; may be given several times
+
+HTA, for instance, with a Python that has it: --beside 'HTA=/opt/hta/bin/python -c "import sys, os, shutil, tempfile; from hta.trace_analysis import
+TraceAnalysis; d = tempfile.mkdtemp(); shutil.copy(sys.argv[1], d); TraceAnalysis(trace_dir=d).get_gpu_kernel_breakdown(visualize=False)" {trace}'
 
 A ratio inside one run is what counts: both read the same file on the same machine, in turn.
 """
@@ -13,6 +17,7 @@ import argparse
 import gzip
 import json
 import os
+import shlex
 import sys
 import tempfile
 from pathlib import Path
@@ -25,14 +30,14 @@ APART = 10_000_000.0
 """Microseconds between the copies of a trace."""
 
 
-def cost(arguments: list[str]) -> tuple[float, float]:
-    """CPU seconds and peak MiB of a process; its output is dropped.
+def cost(program: str, arguments: list[str]) -> tuple[float, float]:
+    """CPU seconds and peak MiB of a process and those it waited for; what it prints is dropped.
 
     Raises:
         RuntimeError: it failed.
     """
-    child = os.posix_spawn(sys.executable, [sys.executable, "-E", *arguments], {**os.environ, "PYTHONPATH": ""},
-                           file_actions=[(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)])
+    child = os.posix_spawnp(program, [program, *arguments], {**os.environ, "PYTHONPATH": ""},
+                            file_actions=[(os.POSIX_SPAWN_OPEN, one, os.devnull, os.O_WRONLY, 0) for one in (1, 2)])
     _, status, used = os.wait4(child, 0)
     if status:
         raise RuntimeError(f"{arguments} ended with status {os.waitstatus_to_exitcode(status)}")
@@ -64,6 +69,7 @@ def main() -> None:
     parser.add_argument("trace", type=Path)
     parser.add_argument("--times", type=int, default=1)
     parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--beside", action="append", default=[], metavar="NAME=COMMAND")
     chosen = parser.parse_args()
     os.chdir(ROOT)
     with tempfile.TemporaryDirectory() as folder:
@@ -71,15 +77,16 @@ def main() -> None:
         if chosen.times > 1:
             trace = Path(folder) / "many.json"
             many(chosen.trace.resolve(), chosen.times, trace)
-        found: dict[str, list[tuple[float, float]]] = {"json.load": [], "explain": []}
+        own = {"json.load": (sys.executable, ["-E", "-c", LOAD, str(trace)]), "explain": (sys.executable, ["-E", "-m", "reportgen", "explain", str(trace)])}
+        others = {name: ("sh", ["-c", command.replace("{trace}", shlex.quote(str(trace)))]) for name, _, command in (one.partition("=") for one in chosen.beside)}
+        found: dict[str, list[tuple[float, float]]] = {name: [] for name in (*own, *others)}
         for _ in range(chosen.repeat):
-            found["json.load"].append(cost(["-c", LOAD, str(trace)]))
-            found["explain"].append(cost(["-m", "reportgen", "explain", str(trace)]))
+            for name, (program, arguments) in {**own, **others}.items():
+                found[name].append(cost(program, arguments))
         seconds, memory = ({name: median(one[part] for one in taken) for name, taken in found.items()} for part in (0, 1))
-        print(f"{trace.name}: {trace.stat().st_size / MIB:.1f} MiB")
+        print(f"{trace.name}: {trace.stat().st_size / MIB:.1f} MiB; each also as a multiple of json.load")
         for name in found:
-            print(f"  {name:10} {seconds[name]:7.2f} s CPU  {memory[name]:7.0f} MiB")
-        print(f"  explain / json.load: {seconds['explain'] / seconds['json.load']:.2f} of the CPU time, {memory['explain'] / memory['json.load']:.2f} of the memory")
+            print(f"  {name:12} {seconds[name]:7.2f} s CPU {seconds[name] / seconds['json.load']:6.2f}   {memory[name]:7.0f} MiB {memory[name] / memory['json.load']:6.2f}")
 
 
 if __name__ == "__main__":
