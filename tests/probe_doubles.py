@@ -26,7 +26,7 @@ def _probe(id: str, title: str, needs: set[Needs], avoid: str, *reports: str, ki
     return Probe(id, title, kind, tuple(_report(name) for name in reports), frozenset(needs), "fp16 [2,4,128,64]", "the output", avoid, lambda device: None, cure)  # type: ignore[arg-type]
 
 
-MASK = _probe("mask-in-fp32", "An additive mask in FP32 beside queries in FP16", {Needs.MASK, Needs.OTHER_TYPE}, "a mask in another type than q", "pytorch#191612",
+MASK = _probe("mask-in-fp32", "An additive mask in FP32 beside queries in FP16", {Needs.MASK, Needs.OTHER_TYPE}, "a mask of floats in another type than q", "pytorch#191612",
               words="Cast the mask to the type of q.", code="F.scaled_dot_product_attention(q, k, v, attn_mask=mask.to(q.dtype))")
 LOGITS = _probe("far-logits", "Gradients where all logits are far below 0", {Needs.GRADIENTS, Needs.LARGE_LOGITS, Needs.ONE_QUERY}, "gradients of one query whose logits are far from 0", "cudnn-frontend#1072")
 STRIDES = _probe("shared-heads", "Keys and values shared by all heads through a stride of 0", {Needs.STRIDES, Needs.MASK}, "keys expanded over heads", "pytorch#191937", "pytorch#1",

@@ -22,7 +22,7 @@ class Needs(Enum):
     """
 
     MASK = "an `attn_mask`"
-    OTHER_TYPE = "a mask in another type than q"
+    OTHER_TYPE = "a mask of floats in another type than q"
     MASK_GRADIENT = "a mask that requires grad"
     EMPTY_ROWS = "a fully masked row"
     LARGE_LOGITS = "large logits"

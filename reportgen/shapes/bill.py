@@ -206,6 +206,8 @@ def _medians(row: Row) -> list[float]:
 def calls_to_earn(row: Row, other: Row) -> float | None:
     """How often a length must be called before `row`, dearer at a new length and faster later, is the cheaper one; `None` where it never is.
 
+    Later calls count as a loop pays for them: waited for, queuing included.
+
     >>> slow = Row("flash", False, False, lengths=(8, 16), first=(0.001, 0.001), later=(0.001, 0.001))
     >>> quick = Row("cudnn", False, False, lengths=(8, 16), first=(0.05, 0.0507), later=(0.0007, 0.0007))
     >>> round(calls_to_earn(quick, slow)), calls_to_earn(slow, quick)
@@ -213,8 +215,7 @@ def calls_to_earn(row: Row, other: Row) -> float | None:
     """
     if not row.new or not other.new:
         return None
-    mine, others = row.gpu or row.later, other.gpu or other.later
-    pairs = [(one, two) for length, one in zip(row.lengths, mine) for far, two in zip(other.lengths, others) if far == length]
+    pairs = [(one, two) for length, one in zip(row.lengths, row.later) for far, two in zip(other.lengths, other.later) if far == length]
     saved = fmean(two - one for one, two in pairs) if pairs else 0.0
     return max(0.0, price(row) - price(other)) / saved if saved > 0 else None
 

@@ -155,8 +155,8 @@ def advised(run):
 
 
 def test_a_cure_is_advised_only_where_it_was_seen_to_cure():
-    assert advised(on_default(cures={"mask-in-fp32": cured()})) == ["For a call with a mask in another type than q (pytorch#191612): Cast the mask to the type of q."]
-    pins = "For a call with a mask in another type than q (pytorch#191612): pin `SDPBackend.MATH`, `SDPBackend.EFFICIENT_ATTENTION` or `SDPBackend.FLASH_ATTENTION` around it, with " \
+    assert advised(on_default(cures={"mask-in-fp32": cured()})) == ["For a call with a mask of floats in another type than q (pytorch#191612): Cast the mask to the type of q."]
+    pins = "For a call with a mask of floats in another type than q (pytorch#191612): pin `SDPBackend.MATH`, `SDPBackend.EFFICIENT_ATTENTION` or `SDPBackend.FLASH_ATTENTION` around it, with " \
            "`sdpa_kernel(...)`, which came out right here."
     assert advised(on_default()) == advised(on_default(cures={"mask-in-fp32": cured("reproduces")})) == [pins]
     assert advised(tried(facts(), {"mask-in-fp32": everywhere(wrong(picked="cudnn"))})) == []
@@ -188,9 +188,9 @@ def test_traps_have_a_table_of_their_own_and_nothing_in_it_is_called_wrong():
 
 def test_a_cure_stands_as_code_with_what_it_costs():
     shown = is_it_right.FINDING.evidence(on_default(cures={"mask-in-fp32": cured()}))
-    assert "| pytorch#191612 | a call with a mask in another type than q | Cast the mask to the type of q. | unpinned | right | 80.0 µs | 92.0 µs |" in markdown(shown.tables[2])
+    assert "| pytorch#191612 | a call with a mask of floats in another type than q | Cast the mask to the type of q. | unpinned | right | 80.0 µs | 92.0 µs |" in markdown(shown.tables[2])
     assert [(fold.summary, fold.code) for fold in shown.folds if fold.code] == [
-        ("What to write for a call with a mask in another type than q (pytorch#191612)", "F.scaled_dot_product_attention(q, k, v, attn_mask=mask.to(q.dtype))")]
+        ("What to write for a call with a mask of floats in another type than q (pytorch#191612)", "F.scaled_dot_product_attention(q, k, v, attn_mask=mask.to(q.dtype))")]
     assert is_it_right.FINDING.evidence(on_default(cures={"mask-in-fp32": cured("reproduces")})).folds[0].code == ""
 
 

@@ -15,10 +15,10 @@ from reportgen.review.rerun import keys
 UNDER_A_MASK = "SDPA cuDNN gives wrong gradients with this run's inputs (under a mask gradient of v: relative error 5 %, allowed 0.65 %): do not train with it here."
 QUIET = ("probe_elsewhere", "probe_nowhere", "probes_refused", "trap_only", "old_run_without_probes", "wrong_gradients")
 LINE = "**Unpinned, 1 kind of call comes out wrong on this device**: one public report reproduces here (cuDNN)."
-CAST = "For a call with a mask in another type than q (pytorch#191612): Cast the mask to the type of q."
+CAST = "For a call with a mask of floats in another type than q (pytorch#191612): Cast the mask to the type of q."
 LIMIT = "Not for unsafe call 1 (“Is it right?”)."
-ROW = "- **1** (unpinned, cuDNN): a call with a mask in another type than q. Cast the mask to the type of q.\n"
-NOTE = "† SDPA cuDNN is right in this forward but wrong in other calls on this device: avoid a mask in another type than q (pytorch#191612)."
+ROW = "- **1** (unpinned, cuDNN): a call with a mask of floats in another type than q. Cast the mask to the type of q.\n"
+NOTE = "† SDPA cuDNN is right in this forward but wrong in other calls on this device: avoid a mask of floats in another type than q (pytorch#191612)."
 
 
 def test_what_the_unpinned_call_gets_wrong_stands_before_the_winner(copies: Harness):
