@@ -8,7 +8,8 @@
 HTA, for instance, with a Python that has it: --beside 'HTA=/opt/hta/bin/python -c "import sys, os, shutil, tempfile; from hta.trace_analysis import
 TraceAnalysis; d = tempfile.mkdtemp(); shutil.copy(sys.argv[1], d); TraceAnalysis(trace_dir=d).get_gpu_kernel_breakdown(visualize=False)" {trace}'
 
-A ratio inside one run is what counts: both read the same file on the same machine, in turn.
+A ratio inside one run is what counts: both read the same file on the same machine, in turn, and the median of the ratios of the turns is told with the
+least and the largest of them. With --times the trace itself is explained in turn as well: so many times the events, how many times the CPU time?
 """
 
 from __future__ import annotations
@@ -73,20 +74,33 @@ def main() -> None:
     chosen = parser.parse_args()
     os.chdir(ROOT)
     with tempfile.TemporaryDirectory() as folder:
-        trace = chosen.trace.resolve()
+        once = trace = chosen.trace.resolve()
         if chosen.times > 1:
-            trace = Path(folder) / "many.json"
+            once, trace = Path(folder) / "once.json", Path(folder) / "many.json"
+            many(chosen.trace.resolve(), 1, once)
             many(chosen.trace.resolve(), chosen.times, trace)
-        own = {"json.load": (sys.executable, ["-E", "-c", LOAD, str(trace)]), "explain": (sys.executable, ["-E", "-m", "reportgen", "explain", str(trace)])}
-        others = {name: ("sh", ["-c", command.replace("{trace}", shlex.quote(str(trace)))]) for name, _, command in (one.partition("=") for one in chosen.beside)}
-        found: dict[str, list[tuple[float, float]]] = {name: [] for name in (*own, *others)}
-        for _ in range(chosen.repeat):
-            for name, (program, arguments) in {**own, **others}.items():
-                found[name].append(cost(program, arguments))
-        seconds, memory = ({name: median(one[part] for one in taken) for name, taken in found.items()} for part in (0, 1))
-        print(f"{trace.name}: {trace.stat().st_size / MIB:.1f} MiB; each also as a multiple of json.load")
-        for name in found:
-            print(f"  {name:12} {seconds[name]:7.2f} s CPU {seconds[name] / seconds['json.load']:6.2f}   {memory[name]:7.0f} MiB {memory[name] / memory['json.load']:6.2f}")
+        programs = {"json.load": (sys.executable, ["-E", "-c", LOAD, str(trace)]), "explain": explained(trace)}
+        if chosen.times > 1:
+            programs["explain, once"] = explained(once)
+        for name, _, command in (one.partition("=") for one in chosen.beside):
+            programs[name] = ("sh", ["-c", command.replace("{trace}", shlex.quote(str(trace)))])
+        turns = [{name: cost(program, arguments) for name, (program, arguments) in programs.items()} for _ in range(chosen.repeat)]
+        print(f"{trace.name}: {trace.stat().st_size / MIB:.1f} MiB, {chosen.repeat} turns; CPU seconds and peak memory, and the same as a multiple of json.load's")
+        for name in programs:
+            print(f"  {name:14} {median(turn[name][0] for turn in turns):7.2f} s {ratio(turns, name, 'json.load', 0)}   "
+                  f"{median(turn[name][1] for turn in turns):7.0f} MiB {ratio(turns, name, 'json.load', 1)}")
+        if chosen.times > 1:
+            print(f"  {chosen.times} times the events: {ratio(turns, 'explain', 'explain, once', 0).strip()} times the CPU time")
+
+
+def explained(trace: Path) -> tuple[str, list[str]]:
+    return sys.executable, ["-E", "-m", "reportgen", "explain", str(trace)]
+
+
+def ratio(turns: list[dict[str, tuple[float, float]]], name: str, base: str, part: int) -> str:
+    """Median of the ratios of the turns (least to largest)."""
+    found = sorted(turn[name][part] / turn[base][part] for turn in turns)
+    return f"{median(found):6.2f} ({found[0]:.2f} to {found[-1]:.2f})"
 
 
 if __name__ == "__main__":

@@ -13,20 +13,19 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from .. import __version__
-from ..company import disk
-from ..errors import ReportError, Told
+from ..errors import ReportError
 from ..run import names
 from ..run.layout import Layout
 from ..run.workload import ARTICLE, NATIVE_BFLOAT16, PRESETS, SIZES, altered
 from ..saying.units import plural
-from . import saving, starting, terminal
+from . import saving, starting
+from .contained import PAGES_PACKAGES, Parser, contained
 from .interruption import Stages
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES_PACKAGES = ("tomllib", "jinja2", "matplotlib", "mkdocs")
 QUICK = "quick"
 """The label of a quick run, so that it never stands in for a whole one."""
 
@@ -52,30 +51,7 @@ EPILOG = """examples:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command and returns the exit status: 0, 2 for an error of the user's, 130, 143 or 129 when interrupted."""
-    terminal.prepare()
-    with Stages() as stages:
-        try:
-            return _run(arguments, stages)
-        except Told:
-            return 2
-        except ReportError as error:
-            return _error(str(error))
-        except ModuleNotFoundError as error:
-            if (error.name or "").split(".")[0] not in PAGES_PACKAGES:
-                raise
-            return _error(f"this Python ({sys.version_info[0]}.{sys.version_info[1]}) lacks {error.name}, which pages are made with\n"
-                          "  what to do: use make (make report, make render, …), or .venv/bin/python -m reportgen; make has the environment made")
-        except KeyboardInterrupt:
-            if stages.message is not None:
-                print(f"\ninterrupted{'; ' if stages.message else ''}{stages.message}", file=sys.stderr)
-            return stages.status
-        except BrokenPipeError:
-            # The reader of our output (head, less) has left; there is nobody to tell.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return 0
-        except OSError as error:
-            problem, cure = disk.explain(error, ROOT)
-            return _error(f"{problem}{'; ' if stages.message else ''}{stages.message or ''}\n  what to do: {cure}")
+    return contained(lambda stages: _run(arguments, stages), ROOT)
 
 
 def _run(arguments: Sequence[str] | None, stages: Stages) -> int:
@@ -90,23 +66,11 @@ def _run(arguments: Sequence[str] | None, stages: Stages) -> int:
         return int(status)
 
 
-def _error(text: str) -> int:
-    print(f"error: {text}", file=sys.stderr)
-    return 2
-
-
-class _Parser(argparse.ArgumentParser):
-    """Says what is wrong in the two lines of every other error, without the usage before it."""
-
-    def error(self, message: str) -> NoReturn:
-        raise ReportError(message, cure=f"`{self.prog} --help` lists what there is")
-
-
 def parser() -> argparse.ArgumentParser:
     from . import asking, comparing, doctor, explaining, mapping, probing, reporting, reviewing, serving
 
-    root = _Parser(prog="python -m reportgen", description=DESCRIPTION, epilog=EPILOG,
-                                   formatter_class=argparse.RawDescriptionHelpFormatter)
+    root = Parser(prog="python -m reportgen", description=DESCRIPTION, epilog=EPILOG,
+                  formatter_class=argparse.RawDescriptionHelpFormatter)
     root.add_argument("--version", action="version", version=f"reportgen {__version__}")
     commands = root.add_subparsers(required=True, metavar="COMMAND")
 
