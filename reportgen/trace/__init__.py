@@ -11,13 +11,12 @@ import re
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from ..errors import TraceMalformed
 from . import unpack
-from .kineto import KINDS, OCCUPANCY_KEYS, Event, Lanes, amount, correlation, number, sort_into_lanes
+from .kineto import BESIDE, KINDS, OCCUPANCY_KEYS, Event, Lanes, amount, correlation, number, sort_into_lanes
 from .kineto import whole as whole_number
 from .losses import in_words, share_kept, sift, with_orphans
 from .pieces import Pieces, opened
@@ -39,21 +38,33 @@ def read(file: Path) -> Trace:
 def _document(file: Path) -> Mapping[str, object]:
     """What the file holds, event by event. Evidence is whole or none: where it is cut or damaged, the place is looked for in the document as one.
 
+    A sign that JSON does not allow, in a name or between two events, loses nothing and is read over.
+
     Raises:
         TraceMalformed: see `read`.
     """
     try:
         with opened(file) as source:
             pieces = Pieces(source, str(file), unpack.MOST_BYTES)
-            stream = Stream(pieces)
-            events = list(islice(stream.events(), unpack.MOST_VALUES // 2 + 1))
-        whole = not (stream.cut or stream.damaged or pieces.broken) and 0 < len(events) <= unpack.MOST_VALUES // 2
+            stream = Stream(_within_limits(pieces), BESIDE)
+            events = list(stream.events())
+        whole = not (stream.cut or stream.damaged or pieces.broken) and bool(events)
     except (NoTrace, TraceMalformed):
         whole = False
     if not whole:
         document: Mapping[str, object] = unpack.document(file)
         return document
     return {**stream.other, "traceEvents": events}
+
+
+def _within_limits(pieces: Iterable[str]) -> Iterator[str]:
+    """The pieces as long as they do not hold more objects and lists than a document may."""
+    held = 0
+    for piece in pieces:
+        held += piece.count("{") + piece.count("[")
+        if held > unpack.MOST_VALUES:
+            return
+        yield piece
 
 
 def parse(document: Mapping[str, object], file: str = "trace") -> Trace:

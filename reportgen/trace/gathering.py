@@ -29,6 +29,10 @@ _WANTED = re.compile(r"aten::_?(?:.*attention|.*softmax|b?matmul|bmm|baddbmm|ein
 """Ops whose arguments a rule asks for; all that is not torch's own is among them."""
 
 
+MOST_PARTS, MOST_SIZES = 64, 16
+"""Arguments of an op that are kept, and dimensions of one or tensors in a list: no rule asks for more."""
+
+
 class Gathered:
     """What has been read so far."""
 
@@ -269,17 +273,17 @@ def _raw(args: Mapping[str, Any], known: dict[Any, Raw]) -> Raw | None:
 
 
 def _sizes(value: object) -> tuple[Any, ...]:
-    return tuple(_size(part) for part in value) if isinstance(value, list) else ()
+    return tuple(_size(part) for part in value[:MOST_PARTS]) if isinstance(value, list) else ()
 
 
 def _size(value: object, depth: int = 0) -> Any:
     if isinstance(value, list):
-        return tuple(_size(part, depth + 1) for part in value) if depth < 3 else ()
+        return tuple(_size(part, depth + 1) for part in value[:MOST_SIZES]) if depth < 3 else ()
     return _within(value, 63)
 
 
 def _texts(value: object) -> tuple[str, ...]:
-    return tuple(_text(part) for part in value) if isinstance(value, list) else ()
+    return tuple(_text(part)[:1000] for part in value[:MOST_PARTS]) if isinstance(value, list) else ()
 
 
 def _text(value: object) -> str:

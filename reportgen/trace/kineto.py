@@ -21,6 +21,8 @@ _HOST_CALL = re.compile(r"(?:.*_)?(?:runtime|driver)")
 _LAUNCH_API = re.compile(r"(?:cuda|cu|hip|hipExt|hipModule|mc|mu)?(?:Graph|Module|ExtModule|Cooperative)*(?:Launch(?!HostFunc)|Memcpy|Memset)")
 LATEST, LONGEST = 1e17, 1e10
 """Microseconds: the year 5138, where time stamps count from 1970, and three hours."""
+BESIDE = ("deviceProperties", "computeProperties")
+"""What is read of a document beside its events."""
 OCCUPANCY_KEYS = ("est. achieved occupancy %", "theoretical occupancy %")
 
 

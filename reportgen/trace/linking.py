@@ -6,12 +6,16 @@ import math
 from array import array
 from collections import Counter
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 
 from .gathering import Gathered
 from .kineto import queues_work
 from .stream import Stream
 from .whole import Activities, Lane, Thread, WholeTrace
+
+DEEPEST = 8
+"""Calls between a runtime's and the driver's that has its number, at most; there is none in real traces."""
 
 
 def link(gathered: Gathered, stream: Stream, where: str) -> WholeTrace:
@@ -154,4 +158,4 @@ def _join(trace: WholeTrace, gathered: Gathered, moved: list[array[int] | None])
 
 
 def _holds(thread: Thread, outer: int, inner: int) -> bool:
-    return thread.lane[outer] == Lane.CALL and any(one == outer for one in thread.around(inner))
+    return thread.lane[outer] == Lane.CALL and outer in islice(thread.around(inner), DEEPEST)

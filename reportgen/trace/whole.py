@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from ..errors import TraceMalformed
+from .kineto import BESIDE
 from .stream import NoTrace, Stream
 
 STDIN = Path("-")
@@ -134,7 +135,7 @@ class WholeTrace:
     """A trace file.
 
     names: every name once; events and activities hold its place
-    other: what the document holds beside its events (`deviceProperties`, flags of the profiler)
+    other: what the document holds beside its events (`deviceProperties`)
     calls: correlation → thread and event of the host call
     zeros: kernels with an occupancy of 0 → how many, and their microseconds
     strides, values, shapes: whether any op has them
@@ -191,7 +192,7 @@ def read_pieces(pieces: Iterable[str], where: str) -> WholeTrace:
     from .gathering import Gathered, gather
     from .linking import link
 
-    stream = Stream(pieces)
+    stream = Stream(pieces, BESIDE)
     collecting = gc.isenabled()
     gc.disable()  # a third to three fifths of the time of reading goes into looking for cycles, and there are none
     try:

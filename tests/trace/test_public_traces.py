@@ -16,7 +16,8 @@ from second_count import BACKENDS, Count, backend_of, is_trace, load
 from reportgen.errors import TraceMalformed
 from reportgen.trace.whole import WORK_NAMES, Lane, Work, read_whole
 
-RECORDED = sorted([*Path(__file__).resolve().parents[2].glob("docs/runs/*/*/traces/*.json.gz"), *(Path(__file__).resolve().parents[1] / "data").glob("**/*.trace.json.gz")])
+HERE = Path(__file__).resolve().parents[2]
+RECORDED = sorted([*HERE.glob("docs/runs/*/*/*.trace.json.gz"), *HERE.glob("tests/data/**/*.trace.json.gz"), *HERE.glob("tests/data/planted/*.json.gz")])
 FOLDER = Path(os.environ["PUBLIC_TRACES"]) if os.environ.get("PUBLIC_TRACES") else None
 FILES = sorted(file for file in FOLDER.rglob("*") if file.name.endswith((".json", ".json.gz"))) if FOLDER else []
 elsewhere = pytest.mark.skipif(FOLDER is None, reason="PUBLIC_TRACES names no folder with the public traces")
@@ -43,6 +44,10 @@ def test_what_is_no_trace_is_refused_in_two_lines(file):
     with pytest.raises(TraceMalformed) as refused:
         read_whole(file)
     assert "no trace of torch.profiler" in str(refused.value) and "export_chrome_trace" in str(refused.value)
+
+
+def test_the_recorded_traces_are_among_them():
+    assert sum("nvidia-h200" in str(file) for file in RECORDED) >= 20 and sum(file.parent.name == "planted" for file in RECORDED) >= 30
 
 
 @pytest.mark.parametrize("file", RECORDED, ids=lambda file: "-".join(file.parts[-4:]))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import random
+import time
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from reportgen.trace.stream import LONGEST_EVENT, NoTrace, Stream
+from reportgen.trace.stream import LONGEST_EVENT, LONGEST_OTHER, NoTrace, Stream
 
 TEXT = ('{"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "x"}], "traceEvents": [{"ph": "X", "name": "a", "ts": 1.5, "dur": 2, "args": {"k": [1, 2]}},\n'
         '  {"ph": "X", "name": "b\\u00e9\\"}", "ts": 3}, {"ph": "i", "name": "c"}], "last": 12345}')
@@ -81,3 +82,67 @@ def test_random_texts_with_random_pieces():
                   for _ in range(drawn.randrange(8))]
         text = json.dumps({"a": {"traceEvents": [1]}, "traceEvents": events, "b": drawn.random()}, indent=drawn.choice([None, 1]), ensure_ascii=drawn.random() < 0.5)
         assert read(text, drawn.randrange(1, 40))[0] == events
+
+
+def test_a_damaged_text_is_read_alike_whatever_the_pieces():
+    whole = [{"ph": "X", "cat": "cpu_op", "name": f"a{number}", "ts": number, "dur": 1, "args": {"Input Dims": [[1, 2], []], "q": "x"}} for number in range(40)]
+    for seed in range(400):
+        drawn = random.Random(seed)
+        text = list(json.dumps({"deviceProperties": [{"id": 0}], "traceEvents": whole, "z": 1}, indent=drawn.choice((None, 1))))
+        for _ in range(drawn.choice((1, 3, 10))):
+            at = drawn.randrange(len(text))
+            text[at: at + drawn.choice((0, 1, 1, 20))] = [drawn.choice('"{}[],:\\e9x')]
+        assert len({told("".join(text), size) for size in (1, 7, 97, 1000, 10**6)}) == 1, seed
+
+
+def told(text: str, size: int) -> str:
+    try:
+        events, stream = read(text, size)
+    except NoTrace as reason:
+        return str(reason)
+    return json.dumps([events, stream.damaged, stream.cut])
+
+
+@pytest.mark.parametrize("broken", ['{"ph": "X", "name": "a "b" c", "ts": 1}', '{"ph": "X", "name": "C:\\q", "ts": 1}'])
+def test_names_with_unescaped_signs_all_over_cost_no_more_time_than_there_are_of_them(broken: str):
+    """Some torch versions write them so. `json` counts the lines before each; 24 s when a text was held from its begin."""
+    text = '{"traceEvents": [' + ",".join([broken, '{"ph": "X", "name": "whole"}'] * 40_000) + "]}"
+    began = time.process_time()
+    events, stream = read(text, 2**20)
+    assert time.process_time() - began < 8
+    assert len(events) == stream.damaged == 40_000
+
+
+def test_blanks_behind_what_is_broken_do_not_cost_their_square():
+    began = time.process_time()
+    events, stream = read('{"traceEvents": [{"ph": "X"}, {"ph": "X", bad}' + " " * 1_000_000 + 'x, {"ph": "X"}, {"ph": "X"}]}', 2**20)
+    assert time.process_time() - began < 3
+    assert (len(events), stream.damaged) == (2, 1)  # the one before, and the one behind the first that seems to follow another
+
+
+def test_only_what_is_asked_for_beside_the_events_is_kept():
+    stream = Stream(pieces(TEXT, 50), ("deviceProperties",))
+    assert len(list(stream.events())) == 3 and stream.other == {"deviceProperties": [{"id": 0, "name": "x"}]}
+
+
+def test_what_is_too_long_beside_the_events_is_told_and_not_held():
+    endless = '"k": "' + "x" * (3 * LONGEST_OTHER) + '"'
+    with pytest.raises(NoTrace) as before:
+        read("{" + endless + ', "traceEvents": [{"ph": "X"}]}', 2**20)
+    assert str(before.value) == "what stands before its events cannot be read"
+    events, stream = read('{"traceEvents": [{"ph": "X"}], ' + endless + "}", 2**20)
+    assert len(events) == 1 and stream.cut == "something beside its events cannot be read"
+
+
+@pytest.mark.parametrize("behind", [" x", "}", '{"traceEvents": []}', "\x00"])
+@pytest.mark.parametrize("size", [1, 1000])
+def test_text_behind_the_end_is_told(behind: str, size: int):
+    assert read(TEXT + "\n \n", size)[1].damaged == 0
+    events, stream = read(TEXT + behind, size)
+    assert len(events) == 3 and stream.damaged == 1
+
+
+def test_a_second_list_of_events_is_told():
+    """`json` would drop the first one without a word."""
+    events, stream = read('{"traceEvents": [{"ph": "X"}], "traceEvents": [{"ph": "i"}]}')
+    assert len(events) == 2 and stream.damaged == 1

@@ -477,3 +477,39 @@ def test_a_module_of_this_package_takes_no_functions_place():
     import reportgen.trace.whole  # noqa: F401
 
     assert trace.read(DATA / "naive.trace.json.gz").forwards[0].activities
+
+
+RECORDED = sorted([*Path(__file__).resolve().parents[2].glob("docs/runs/*/*/*.trace.json.gz"), *Path(__file__).resolve().parents[1].glob("data/**/*.trace.json.gz")])
+
+
+@pytest.mark.parametrize("file", RECORDED, ids=lambda file: "-".join(file.parts[-3:]))
+def test_a_recorded_trace_read_event_by_event_is_what_the_whole_document_says(file, monkeypatch):
+    expected = trace.parse(trace.unpack.document(file), str(file))
+    monkeypatch.setattr(trace.unpack, "document", None)  # nothing holds the whole text of a file that is in order
+    assert trace.read(file) == expected
+
+
+def test_there_are_recorded_traces():
+    assert len(RECORDED) >= 35
+
+
+def test_lists_without_end_in_an_event_are_refused_before_they_are_made(tmp_path, monkeypatch):
+    monkeypatch.setattr(trace.unpack, "MOST_VALUES", 1000)
+    (tmp_path / "t.json").write_text(json.dumps({"traceEvents": [{"ph": "X", "args": {"Input Dims": [[]] * 2000}}]}))
+    with pytest.raises(TraceMalformed, match="more than 1,000 objects and lists"):
+        trace.read(tmp_path / "t.json")
+
+
+@pytest.mark.parametrize("changed, problem", [
+    (lambda text: text[:-200], "not valid JSON"),
+    (lambda text: text + text, "not valid JSON: Extra data"),
+    (lambda text: text[:60] + "}" + text[60:], "not valid JSON"),
+    (lambda text: text.replace('"traceEvents": [', '"traceEvents": [7, ', 1), "event 0 is int, expected an object"),
+])
+def test_a_recorded_trace_that_is_not_whole_is_no_evidence(tmp_path, changed, problem):
+    """`explain` reads what is left of such a file; a run is not rendered from a part of it."""
+    builder = TraceBuilder()
+    naive(builder)
+    (tmp_path / "t.json").write_text(changed(json.dumps(builder.document())))
+    with pytest.raises(TraceMalformed, match=problem):
+        trace.read(tmp_path / "t.json")
