@@ -17,7 +17,6 @@ LONGEST_OTHER = 2**23
 """Characters of one value beside the events (`deviceProperties`): Python makes up to twenty times as many bytes of them."""
 COMPACT = 2**15
 """Characters that may lie behind: where something is broken, `json` counts the lines from the begin of the text up to there, each time."""
-UNREADABLE = "something beside its events cannot be read"
 _SPACE = re.compile(r"[ \t\n\r]*")
 _BETWEEN = re.compile(r"[ \t\n\r,]*")
 _NEXT = re.compile(r'\{\s{0,40}"(?:ph|cat|name|pid|tid|ts|dur|s|id|args)"\s{0,4}:')
@@ -44,7 +43,7 @@ class Stream:
         self.cut: str | None = None
         self.damaged = 0
         self._pieces = iter(pieces)
-        self._text, self._at, self._ended = "", 0, False
+        self._text, self._at, self._ended, self._unreadable = "", 0, False, False
         self._scan = json.JSONDecoder(strict=False).scan_once  # type: ignore[attr-defined]  # the stubs leave it out
 
     def events(self) -> Iterator[dict[str, Any]]:
@@ -92,7 +91,7 @@ class Stream:
             if self._beside is None or key in self._beside:
                 self.other[key] = value
         if not found:
-            raise NoTrace("what stands before its events cannot be read" if self.cut == UNREADABLE else "it has no list `traceEvents`")
+            raise NoTrace("what stands before its events cannot be read" if self._unreadable else "it has no list `traceEvents`")
 
     def _list(self) -> Iterator[dict[str, Any]]:
         scan = self._scan
@@ -169,7 +168,7 @@ class Stream:
             if resume or cut_off and self._ended:
                 self._cut_off()
             else:
-                self.cut = UNREADABLE
+                self.cut, self._unreadable = "something beside its events cannot be read", True
             return _NOTHING
 
     def _may_go_on(self, error: Exception) -> bool:
