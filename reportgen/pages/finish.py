@@ -13,6 +13,7 @@ from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 
+from ..saying.elements import styled
 from .charts import numbers
 from .charts.paint import TAG
 from .charts.palettes import of_a_site
@@ -75,12 +76,20 @@ def finished(text: str, at: str, read: Callable[[str], str | None]) -> tuple[str
     def table(found: re.Match[str]) -> str:
         name = f"{at.removesuffix('.html')}-table-{len(tables) + 1}.csv"
         tables[name] = as_csv(found[0])
-        return found[0] + _link(posixpath.basename(name), "table")
+        return labelled(found[0]) + _link(posixpath.basename(name), "table")
 
     text = _TABLE.sub(table, _IMAGE.sub(picture, text))
     if count or tables:
         text = text.replace("</head>", f'<link rel="stylesheet" href="{"../" * at.count("/")}{STYLE}">\n</head>', 1)
     return text, tables
+
+
+def labelled(table: str) -> str:
+    """The matrix of claims with its heads as a style's values, as `saying/elements.py` does it for Markdown's tables; other tables as they are."""
+    if not table.startswith('<table class="matrix">'):
+        return table
+    heads = [html.unescape(re.sub(r"<[^>]+>", "", one)) for one in re.findall(r"<th\b[^>]*>(.*?)</th>", table.partition("</thead>")[0], re.S)]
+    return table.replace('class="matrix"', f'class="matrix" style="{html.escape(styled(heads))}"', 1)
 
 
 def _link(target: str, what: str) -> str:

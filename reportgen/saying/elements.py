@@ -3,7 +3,8 @@
 `mkdocs.yml` names it, and any engine that reads Python-Markdown's extensions takes it. A forge shows the same pages
 without it. Each table gets a box that scrolls where the window is narrow, the paragraph before it as its caption or the summary
 of its fold as its name, heads with a scope, and cells that say again what the cell above them says are marked, so that a style may
-mute them. Words stay where they are: nothing is added that a reader sees.
+mute them. A table too wide for a phone carries its heads as a style's values, so that its rows can be paragraphs there, each cell
+behind its head. Words stay where they are.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ MANY = 8
 """Columns from which on a table may be wider than a screen's column, so that the keyboard must reach its box."""
 SHORT = 14
 """Letters of a cell that stays in one line: a number with its unit."""
+PHONE = 38
+"""Letters beside each other, columns' gaps included, that a phone's column has room for; a wider table's rows become paragraphs there."""
 AFTER_ATTRIBUTES = 4
 """Order among the tree's processors: after inline text, attribute lists and the table of contents."""
 
@@ -78,6 +81,9 @@ def _box(parent: Element, table: Element, name: str) -> None:
     table.set("class", "data dense" if len(heads) >= MANY else "data")
     for head in heads:
         head.set("scope", "col")
+    if heads and _wide(table):
+        table.set("class", table.get("class", "") + " stack")
+        table.set("style", styled([_words(head) for head in heads]))
     box = Element("div", {"class": "data-box", **({"role": "region", "tabindex": "0", "aria-label": name} if len(heads) >= MANY else {"data-name": name})})
     box.tail, table.tail = table.tail, None
     parent[list(parent).index(table)] = box
@@ -91,6 +97,26 @@ def _box(parent: Element, table: Element, name: str) -> None:
             if marks:
                 cell.set("class", " ".join(marks))
         above = said[0] if said else ""
+
+
+def _wide(table: Element) -> bool:
+    """Whether the narrowest that a table can be is more than a phone has room for: words do not break, nor does a short cell."""
+    least: dict[int, int] = {}
+    for row in table.iter("tr"):
+        for column, cell in enumerate(row):
+            words = _words(cell)
+            letters = max(map(len, words.split()), default=0) if cell.tag == "th" or len(words) > SHORT else len(words)
+            least[column] = max(least.get(column, 0), min(letters, 2 * SHORT), SHORT if len(words) > SHORT and cell.tag == "td" else 0)
+    return sum(least.values()) + 2 * len(least) > PHONE
+
+
+def styled(heads: list[str]) -> str:
+    """Heads as values of a style, `--h1:'Variant';--h2:…`: what a row's paragraph says before each cell."""
+    return ";".join(f"--h{number}:'{_quoted(head)}'" for number, head in enumerate(heads, 1))
+
+
+def _quoted(text: str) -> str:
+    return " ".join(text.split()).replace("\\", "\\\\").replace("'", "\\'")
 
 
 def _unique(names: dict[str, int], name: str) -> str:

@@ -49,7 +49,7 @@ def opened(site: Path, chromium: str, tmp_path_factory: pytest.TempPathFactory) 
         yield Opened(site, f"{address}site/", browser)
 
 
-@pytest.mark.parametrize("size, medium", [((1280, 800), ""), ((1440, 900), ""), ((718, 1000), "print")], ids=["1280 px", "1440 px", "paper"])
+@pytest.mark.parametrize("size, medium", [((1280, 800), ""), ((1440, 900), ""), ((390, 844), ""), ((718, 1000), "print")], ids=["1280 px", "1440 px", "390 px", "paper"])
 def test_no_table_but_a_raw_trace_is_cut(opened: Opened, size: tuple[int, int], medium: str):
     opened.browser.prefer(media=medium)
     wide = looking.cut(opened.browser, [opened.address + page for page in looking.pages(opened.folder)], size)
@@ -132,11 +132,19 @@ def test_a_tables_head_sorts_up_and_then_down_and_the_keyboard_reaches_it(opened
     assert all(one[0].isdigit() for one in (*up["said"][:len(numbers)], *down["said"][:len(numbers)])), "what is no number stands behind the numbers"
 
 
-def test_on_a_phone_the_keyboard_reaches_every_box_that_scrolls_and_no_other(opened: Opened):
-    opened.browser.screen(*looking.PHONE)
+def test_on_a_narrow_screen_the_keyboard_reaches_every_box_that_scrolls_and_no_other(opened: Opened):
+    opened.browser.screen(768, 1024)
     seen = opened.browser.open(f"{opened.address}hardware/occupancy.html", "({})", wait="document.querySelectorAll('.data-box').length > 0")
     boxes = opened.browser.ask("[...document.querySelectorAll('.data-box')].filter(e => e.getClientRects().length).map(e => [e.scrollWidth > e.clientWidth + 1, e.getAttribute('tabindex') === '0' && !!e.getAttribute('aria-label')])")
     assert seen.errors == [] and any(scrolls for scrolls, _ in boxes) and all(scrolls == reached for scrolls, reached in boxes)
+
+
+def test_on_a_phone_each_cell_of_a_wide_table_stands_behind_its_head(opened: Opened):
+    opened.browser.screen(*looking.PHONE)
+    opened.browser.open(f"{opened.address}compare.html", "({})")
+    said = opened.browser.ask("[...document.querySelectorAll('table.stack')].filter(t => !t.closest('.claims')).map(t => [...t.rows].slice(1, 2).map(r => [...r.cells].slice(1).map("
+                              "(c, n) => [getComputedStyle(c, '::before').content.slice(1, -1), t.tHead.rows[0].cells[n + 1].textContent.trim()]))[0])")
+    assert len(said) > 0 and all(shown == head for row in said for shown, head in row)
 
 
 def test_no_page_scrolls_sideways_on_a_phone(opened: Opened):

@@ -7,6 +7,8 @@ import re
 import markdown
 import pytest
 
+from reportgen.saying.elements import styled
+
 WIDE = "| " + " | ".join("abcdefgh") + " |\n|" + " --- |" * 8 + "\n| " + " | ".join("12345678") + " |\n"
 NARROW = "| Variant | Time |\n| --- | ---: |\n| Naive | 1 ms |\n"
 
@@ -56,3 +58,19 @@ def test_heads_have_a_scope_and_cells_that_repeat_or_are_short_are_marked():
 def test_words_of_others_cannot_leave_the_boxs_name():
     html = built(f'## A " onfocus=alert(1) <b>\n\n{NARROW}')
     assert re.search(r'data-name="A &quot; onfocus=alert\(1\)[^"]*"><table', html)
+
+
+SIX = "| Variant | GPU | Wall time | It's odd | Kernels | Peak memory |\n|" + " --- |" * 6 + "\n| Naive | 1 ms | 2 ms | no | 5 | 528 MiB |\n"
+
+
+def test_a_table_wider_than_a_phone_carries_its_heads_so_that_its_rows_can_be_paragraphs_there():
+    html = built(f"## Times\n\n{SIX}")
+    assert '<table class="data stack" style="--h1:\'Variant\';--h2:\'GPU\';--h3:\'Wall time\';--h4:\'It\\\'s odd\';--h5:\'Kernels\';--h6:\'Peak memory\'">' in html
+
+
+def test_a_table_that_a_phone_has_room_for_stays_a_table():
+    assert '<table class="data">' in built(f"## Times\n\n{NARROW}")
+
+
+def test_a_backslash_and_a_quote_in_a_head_cannot_end_its_string_in_the_style():
+    assert styled(["a\\", "b';color:red"]) == "--h1:'a\\\\';--h2:'b\\';color:red'"
