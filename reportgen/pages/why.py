@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from variants.backends import BACKENDS
 
 from ..questions import map_words
@@ -58,15 +60,28 @@ def other(found: tuple[Answer, ...]) -> Table:
 
 
 def refusals(found: tuple[Answer, ...]) -> Table:
-    """torch's words about each backend, and at how many calls it says so; what it says most often first."""
-    said: dict[tuple[str, str], int] = {}
+    """torch's words about each backend, and at how many calls it says so; what it says most often first.
+
+    What differs in numbers alone is said once, with … in their place; each call's own words stand at the call.
+    """
+    said: dict[tuple[str, str], list[str]] = {}
     for one in found:
         for reading in one.readings:
             if reading.state == "refused":
-                key = (reading.backend, answers.own_words(reading.backend, reading.reason) or "")
-                said[key] = said.get(key, 0) + 1
-    ordered = sorted(said.items(), key=lambda pair: (pair[0][0] != words.FLASH, list(BACKENDS).index(pair[0][0]) if pair[0][0] in BACKENDS else 0, -pair[1]))
-    return Table(columns("Backend", "#Calls", "torch says"), tuple((words.title(name), Count(count), text) for (name, text), count in ordered))
+                text = answers.own_words(reading.backend, reading.reason) or ""
+                said.setdefault((reading.backend, _without_numbers(text)), []).append(text)
+    ordered = sorted(said.items(), key=lambda pair: (pair[0][0] != words.FLASH, list(BACKENDS).index(pair[0][0]) if pair[0][0] in BACKENDS else 0, -len(pair[1])))
+    return Table(columns("Backend", "#Calls", "torch says"),
+                 tuple((words.title(name), Count(len(texts)), texts[0] if len(set(texts)) == 1 else common) for (name, common), texts in ordered))
+
+
+def _without_numbers(text: str) -> str:
+    """torch's words with … for the sizes and strides of the call, which stand behind a colon.
+
+    >>> _without_numbers("last dimension divisible by 8. Got Query.size(-1): 60, Key.size(-1): 60. Query.sizes(): [1, 32, 1, 128] instead.")
+    'last dimension divisible by 8. Got Query.size(-1): …, Key.size(-1): …. Query.sizes(): […] instead.'
+    """
+    return re.sub(r": \d+", ": …", re.sub(r": \[[\d, ]*\]", ": […]", text))
 
 
 def _pair(one: Answer, how: object) -> tuple[object, ...]:

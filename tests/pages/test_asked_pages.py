@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
 from builders import facts
@@ -14,6 +15,7 @@ from reportgen.pages import beside, navigation, site, why
 from reportgen.pages import bill as bill_page
 from reportgen.shapes.bill import Row
 from reportgen.shapes.folder import Folder
+from reportgen.shapes.record import Reading
 
 
 def page(room: Any, *folders: Folder) -> str:
@@ -46,6 +48,15 @@ def test_a_refusal_stands_in_torchs_own_words():
     text = page(why, asked(MASKED, PLAIN))
     assert "| flash | — | Flash Attention does not support non-null attn_mask. |" in text
     assert "| flash | 1 | Flash Attention does not support non-null attn_mask. |" in text and "runtime disabled" not in text
+
+
+def test_what_differs_in_numbers_alone_is_said_once():
+    lengths = [f"Last dimension must be divisible by 8. Got Query.size(-1): {size}, Query.sizes(): [1, {size}] instead." for size in (60, 100)]
+    reasons = [*lengths, lengths[1], "head_dim should be no more than 256."]
+    found = tuple(replace(PLAIN, readings=(Reading("efficient", "refused", reason),)) for reason in reasons)
+    assert [[str(cell) for cell in row] for row in why.refusals(found).rows] == [
+        ["efficient", "3", "Last dimension must be divisible by 8. Got Query.size(-1): …, Query.sizes(): […] instead."],
+        ["efficient", "1", "head_dim should be no more than 256."]]
 
 
 def test_every_call_stands_there_without_a_script():
