@@ -14,6 +14,7 @@ DIRS ?=
 COUNTERS ?=
 MAP ?=
 MAP_SECONDS ?=
+FLEET ?= fleet.toml
 PYTHON_A ?=
 PYTHON_B ?=
 ENV_A ?=
@@ -23,9 +24,9 @@ PORT ?= 8000
 JOBS ?= 2
 export PYTHON PAGES_PYTHON TORCH_INDEX WHEELHOUSE_PYTHON WHEELHOUSE_PLATFORM
 # By way of the environment, so that the shell does not read what a user typed.
-export DEVICE WORKLOAD LABEL RECORD ACCEPT FORCE WAIT BASE HEAD DIRS COUNTERS MAP MAP_SECONDS PYTHON_A PYTHON_B ENV_A ENV_B
+export DEVICE WORKLOAD LABEL RECORD ACCEPT FORCE WAIT BASE HEAD DIRS COUNTERS MAP MAP_SECONDS FLEET PYTHON_A PYTHON_B ENV_A ENV_B
 
-KNOWN := DEVICE WORKLOAD LABEL RECORD ACCEPT FORCE WAIT BASE HEAD DIRS COUNTERS MAP MAP_SECONDS PYTHON_A PYTHON_B ENV_A ENV_B ARGS PORT JOBS \
+KNOWN := DEVICE WORKLOAD LABEL RECORD ACCEPT FORCE WAIT BASE HEAD DIRS COUNTERS MAP MAP_SECONDS FLEET PYTHON_A PYTHON_B ENV_A ENV_B ARGS PORT JOBS \
 	PYTHON PAGES_PYTHON TORCH_INDEX WHEELHOUSE_PYTHON WHEELHOUSE_PLATFORM SHELL MAKEFLAGS MFLAGS MAKE PAGES CAPTURE ENVIRONMENTS
 UNKNOWN := $(strip $(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(filter-out $(KNOWN) -% .%,$(name)))))
 $(if $(UNKNOWN),$(error $(firstword $(UNKNOWN)) is no variable of this Makefile; `make help` lists them))
@@ -46,7 +47,7 @@ CHOICES = $${DEVICE:+--device "$$DEVICE"} $${WORKLOAD:+--workload "$$WORKLOAD"} 
 	$${RECORD:+--switch "RECORD=$$RECORD"} $${COUNTERS:+--counters "$$COUNTERS"} $${FORCE:+--switch "FORCE=$$FORCE"} $(YES_OR_NO) $(ARGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help report doctor profile map noise compare diff merge render site serve check lint test golden bench lock wheelhouse clean
+.PHONY: help report doctor profile map noise compare fleet diff merge render site serve check lint test golden bench lock wheelhouse clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^##@/ { print "\n" substr($$0, 5) ":" } /^[a-z]+:.*## / { printf "%-12s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -87,6 +88,9 @@ compare: ## what an upgrade changes, two torches interleaved on one device (PYTH
 	@$(CAPTURE) && $(PAGES) compare --capture-python "$$capture" $${PYTHON_A:+--python-a "$$PYTHON_A"} $${PYTHON_B:+--python-b "$$PYTHON_B"} \
 		$${ENV_A:+--env-a "$$ENV_A"} $${ENV_B:+--env-b "$$ENV_B"} $${DEVICE:+--device "$$DEVICE"} $${RECORD:+--switch "RECORD=$$RECORD"} $${WAIT:+--switch "WAIT=$$WAIT"} $(ARGS)
 
+fleet: ## the report on every kind of GPU of a cluster: a job each by Slurm, one merge (FLEET=fleet.toml; recipes/ has one)
+	@pages=$$($(ENVIRONMENTS) fleet) && $(FOLLOW) "$$pages" -E -m reportgen fleet "$$FLEET" $(YES_OR_NO) $(ARGS)
+
 diff: ## what changed in the recorded runs, for a pull request (BASE= a git ref or run, HEAD= a second one)
 	@$(PAGES) diff "$$BASE" $${HEAD:+"$$HEAD"} $(ARGS)
 
@@ -111,8 +115,8 @@ lint: ## ruff and mypy over the code
 
 # Tests that need torch say so (importorskip) and run a second time under the Python that has it.
 test: ## all tests: those of the pages without torch, then those of the capture with it
-	@$(CAPTURE) && pages=$$($(ENVIRONMENTS) pages) && tools=$$($(ENVIRONMENTS) test-tools) && \
-	CAPTURE_PYTHON="$$capture" "$$pages" -E -m pytest -n $(JOBS) --dist loadfile $(ARGS) tests && \
+	@$(CAPTURE) && pages=$$($(ENVIRONMENTS) fleet) && tools=$$($(ENVIRONMENTS) test-tools) && \
+	CAPTURE_PYTHON="$$capture" REQUIRE_SUBMITIT=1 "$$pages" -E -m pytest -n $(JOBS) --dist loadfile $(ARGS) tests && \
 	PYTHONPATH="$$tools$${PYTHONPATH:+:$$PYTHONPATH}" "$$capture" -m pytest $(ARGS) $$(grep -rl --include="test_*.py" 'importorskip("torch")' tests)
 
 golden: ## write the golden pages of the tests anew, after a wanted change; read their diff
@@ -121,8 +125,8 @@ golden: ## write the golden pages of the tests anew, after a wanted change; read
 bench: ## time our own steps (ARGS=--report: a whole report on the CPU as well)
 	@$(CAPTURE) && pages=$$($(ENVIRONMENTS) pages) && CAPTURE_PYTHON="$$capture" "$$pages" -E -m benchmarks $(ARGS)
 
-lock: ## renew requirements/pages.txt and lint.txt (needs uv)
-	for name in pages lint; do uv pip compile --universal --python-version 3.11 --fork-strategy fewest --generate-hashes --no-header --no-annotate \
+lock: ## renew requirements/pages.txt, lint.txt and fleet.txt (needs uv)
+	for name in pages lint fleet; do uv pip compile --universal --python-version 3.11 --fork-strategy fewest --generate-hashes --no-header --no-annotate \
 		--no-emit-index-url --no-emit-find-links --excludes requirements/excludes.in -o requirements/$$name.txt requirements/$$name.in || exit; done
 
 wheelhouse: ## collect wheelhouse/ for a machine without a network (WHEELHOUSE_PYTHON=3.12 WHEELHOUSE_PLATFORM=manylinux_2_28_x86_64)

@@ -23,6 +23,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LOCKED = ROOT / "build" / "environments.lock"
 LOCK = ROOT / "requirements" / "pages.txt"
 LINT = ROOT / "requirements" / "lint.txt"
+FLEET = ROOT / "requirements" / "fleet.txt"
 CAPTURE = ROOT / "requirements" / "capture.txt"
 PAGES_PYTHON = (3, 11)
 CAPTURE_PYTHON = (3, 10)
@@ -180,8 +181,7 @@ def unreached(output: str) -> bool:
 
 def stamped(folder: Path, stamp: str) -> bool:
     """True if the environment is whole and was made from the same requirements."""
-    file = folder / ".made-from"
-    return (folder / "bin" / "python").exists() and file.is_file() and file.read_text() == stamp
+    return (folder / "bin" / "python").exists() and there_already(folder / ".made-from", stamp)
 
 
 def pages(python: Optional[str], folder: Path, wheelhouse: Path, lock: Optional[Path] = None, what: str = "pages") -> str:
@@ -207,6 +207,28 @@ def make_pages(python: Optional[str], folder: Path, wheelhouse: Path, lock: Path
         stop(f"the {what} environment could not be installed",
              "see pip's message above; without a network, carry wheelhouse/ here (make wheelhouse on another machine, for this Python)"
              + ("" if found.version <= NEWEST else f"; or name an older Python, which has wheels: make PAGES_PYTHON=/where/{NEWEST[0]}.{NEWEST[1]}/is …"))
+
+
+def fleet(python: Optional[str], folder: Path, wheelhouse: Path) -> str:
+    """The pages' environment, and in it what sends jobs to a cluster: `make fleet` and the tests ask for it."""
+    made = pages(python, folder, wheelhouse)
+    stamp, file = hashlib.sha256(FLEET.read_bytes()).hexdigest(), folder / ".fleet-from"
+    if not there_already(file, stamp):
+        with alone():
+            if not there_already(file, stamp):
+                host = base(python, PAGES_PYTHON, "PAGES_PYTHON").executable
+                command = [host, "-m", "pip", "--python", made] if host_pip(host) else [made, "-m", "pip"]
+                source = ["--no-index", "--find-links", str(wheelhouse)] if any(wheelhouse.glob("submitit-*.whl")) else []
+                if not pip(command, "--quiet", *source, "--require-hashes", "--no-deps", "--only-binary", ":all:", "-r", str(FLEET)):
+                    stop("what sends jobs to a cluster could not be installed",
+                         "see pip's message above; without a network, carry wheelhouse/ here (make wheelhouse on another machine, for this Python)")
+                file.write_text(stamp)
+    return made
+
+
+def there_already(file: Path, stamp: str) -> bool:
+    """True if `file` says that what it stands for was made from the same requirements."""
+    return file.is_file() and file.read_text() == stamp
 
 
 def has_nvidia_driver() -> bool:
@@ -300,7 +322,7 @@ def collect(pages_python: str, folder: Path, version: Optional[str], platform: O
     shutil.rmtree(folder, ignore_errors=True)
     command = [host, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:", "--dest", str(folder)]
     wanted = [line.split()[0] for line in LOCK.read_text().splitlines() if line.startswith(tuple(f"{name}==" for name in PURE))]
-    done = subprocess.run([*command, *target, "--require-hashes", "-r", str(LOCK)], stdout=sys.stderr, env=clean_environment())
+    done = subprocess.run([*command, *target, "--require-hashes", "-r", str(LOCK), "-r", str(FLEET)], stdout=sys.stderr, env=clean_environment())
     if done.returncode:
         stop("the wheels could not be collected", "see pip's message above; WHEELHOUSE_PYTHON and WHEELHOUSE_PLATFORM must be ones that have wheels")
     for name in PURE:
@@ -323,7 +345,7 @@ def platform_tags(platform: Optional[str]) -> list[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=("pages", "lint", "capture", "there", "test-tools", "wheelhouse"))
+    parser.add_argument("what", choices=("pages", "fleet", "lint", "capture", "there", "test-tools", "wheelhouse"))
     setting = {name: os.environ.get(name) or None for name in
                ("PYTHON", "PAGES_PYTHON", "TORCH_INDEX", "WHEELHOUSE_PYTHON", "WHEELHOUSE_PLATFORM")}
     what = parser.parse_args().what
@@ -331,6 +353,8 @@ def main() -> None:
     wheelhouse = ROOT / "wheelhouse"
     if what == "pages":
         print(pages(pages_python, ROOT / ".venv", wheelhouse))
+    elif what == "fleet":
+        print(fleet(pages_python, ROOT / ".venv", wheelhouse))
     elif what == "lint":
         print(pages(pages_python, ROOT / ".venv-lint", ROOT / "no-wheelhouse", LINT, "lint"))
     elif what == "capture":

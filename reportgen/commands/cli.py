@@ -67,7 +67,7 @@ def _run(arguments: Sequence[str] | None, stages: Stages) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
-    from . import asking, comparing, doctor, explaining, mapping, probing, reporting, reviewing, serving
+    from . import asking, comparing, doctor, explaining, fleet, mapping, probing, reporting, reviewing, serving
 
     root = Parser(prog="python -m reportgen", description=DESCRIPTION, epilog=EPILOG,
                   formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -102,6 +102,7 @@ def parser() -> argparse.ArgumentParser:
     asking.register(commands)
     explaining.register(commands)
     comparing.register(commands)
+    fleet.register(commands)
     serving.register(commands)
     reporting.register(commands)
     reviewing.register(commands)

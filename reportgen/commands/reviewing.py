@@ -10,7 +10,7 @@ import argparse
 import json
 import shlex
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -75,16 +75,21 @@ def named_folders(text: str) -> list[Path]:
 
 
 def _merge(chosen: argparse.Namespace, layout: Layout, stages: Stages) -> int:
-    """Says for each run what became of it; renders once if anything is new."""
+    stages.at("nothing was merged")
+    sources = [*chosen.sources, *(named_folders(chosen.dirs) if chosen.dirs else [])]
+    if not sources:
+        raise ReportError("no folder is named", cure='name the runs: make merge DIRS="folder …"')
+    take_in(sources, layout, stages, chosen.accept)
+    return 0
+
+
+def take_in(sources: Sequence[Path], layout: Layout, stages: Stages, accept: bool) -> None:
+    """Takes runs and maps in, all or none; renders once if anything is new, and says for each what became of it."""
     from ..pages import publish
     from ..review import merge, merge_maps
     from ..review.trouble import NothingMerged
 
     said = {"new": "new", "same": "recorded here already", "other": "replaced the recorded run"}
-    stages.at("nothing was merged")
-    sources = [*chosen.sources, *(named_folders(chosen.dirs) if chosen.dirs else [])]
-    if not sources:
-        raise ReportError("no folder is named", cure='name the runs: make merge DIRS="folder …"')
     writing: list[bool] = []
 
     def pages(merged: merge.Merged) -> Callable[[], None]:
@@ -97,7 +102,7 @@ def _merge(chosen: argparse.Namespace, layout: Layout, stages: Stages) -> int:
         return write
 
     try:
-        merged = merge.merge(sources, layout.recorded, chosen.accept, pages)
+        merged = merge.merge(sources, layout.recorded, accept, pages)
     except (ReportError, OSError) as error:
         if writing and not _as_they_were(layout):
             stages.at("nothing was merged, and some pages are half written; `make render` writes them anew")
@@ -112,7 +117,6 @@ def _merge(chosen: argparse.Namespace, layout: Layout, stages: Stages) -> int:
     for each in merged.maps:
         held = f" ({each.count} instead of {each.recorded})" if each.state not in (merge_maps.State.NEW, merge_maps.State.SAME) else ""
         print(f"{each.place}: {each.state.value}{held}")
-    return 0
 
 
 def _as_they_were(layout: Layout) -> bool:

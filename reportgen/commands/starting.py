@@ -13,7 +13,8 @@ from ..errors import ReportError
 from ..run import swap
 from ..run.layout import Layout
 
-WRITES = {"report": "make report", "noise": "make noise", "profile": "make profile", "map": "make map", "compare": "make compare", "merge": "make merge", "render": "make render", "site": "make site"}
+WRITES = {"report": "make report", "noise": "make noise", "profile": "make profile", "map": "make map", "compare": "make compare", "fleet": "make fleet",
+          "merge": "make merge", "render": "make render", "site": "make site"}
 """The commands that one checkout has one of at a time, as the user calls them."""
 
 
