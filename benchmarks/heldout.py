@@ -12,6 +12,7 @@ import argparse
 import importlib.util
 import json
 import random
+import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -130,6 +131,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=400.0)
     parser.add_argument("--device", choices=("cuda", "cpu"))
     parser.add_argument("--out", type=Path, help="keep what was measured and what came out in this folder")
+    parser.add_argument("--record", type=Path, metavar="RUNS", help="keep what was measured as unseen.jsonl in the device's folder there (docs/runs), from which the map's page says the regret")
     chosen = parser.parse_args()
     from reportgen.capture import map_session, session
     from reportgen.saying.progress import Progress
@@ -143,6 +145,8 @@ def main() -> None:
         taken = map_session.take(survey, calls, file, survey["environment"]["device"].get("slug") or "here", chosen.seconds, shown)
         order = policy(chosen.policy)
         found = [one for point in record.read(file).points if (one := lost(point, order))]
+        if chosen.record:
+            shutil.copyfile(file, chosen.record / survey["environment"]["device"]["slug"] / record.UNSEEN_FILE)
     result = {"seed": chosen.seed, "asked": chosen.count, "measured": len(found), "left": taken.left, "default": summary(found, "default"), "advised": summary(found, "advised")}
     for one in sorted(found, key=lambda each: -(each.advised or 0.0)):
         print(f"{one.call.id:48} best {one.best:9} default {one.picked or '–':9} {_share(one.default)}  advice {one.chosen or '–':9} {_share(one.advised)}")

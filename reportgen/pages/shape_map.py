@@ -7,11 +7,13 @@ from variants.backends import BACKENDS
 from ..analysis import RunFacts, policy
 from ..analysis.map_series import Along, Series, crossovers, host_limits, length, models, series
 from ..analysis.maps import Default, MapFacts
+from ..analysis.unseen import unseen
 from ..questions import map_words as words
 from ..questions import policy_words
 from ..saying.markup import alt, label
 from ..saying.tables import Link, Table, columns
 from ..saying.units import Count, plural
+from ..shapes.record import ShapeMap
 from . import map_tables, per_device, policy_files
 from .environment import page
 from .site import Draw, Site, drawn, marked, root
@@ -56,6 +58,11 @@ def run_of(site: Site, facts: MapFacts) -> RunFacts | None:
     return None if slot is None else site.runs[slot]
 
 
+def further(site: Site, facts: MapFacts) -> ShapeMap | None:
+    """The calls that judge the map's advice."""
+    return next((one.unseen for one in site.folders if one.slug == facts.slug), None)
+
+
 def curve(facts: MapFacts, draw: Draw = drawn) -> tuple[bytes, str] | None:
     """The rate of every backend along the longest series, and what the picture shows in words; the first measured among equals."""
     found = [one for one in series(facts) if one.along is not Along.CACHE]
@@ -78,7 +85,7 @@ def _render(site: Site, facts: MapFacts, rules: policy.Policy, path: str, others
     run = run_of(site, facts)
     pieces = policy_words.pieces(rules, run)
     return page("map.md.j2", path, device=label(facts.header.device.name), stands=stands(facts), on_gpu=facts.on_gpu, answer=words.answer(facts), picture=picture,
-                pieces=[_piece(one) for one in pieces], head=HEAD, leave=policy_words.leave(rules), files=f"runs/{facts.slug}/" if rules.rules else "",
+                pieces=[_piece(one) for one in pieces], head=HEAD, leave=policy_words.leave(rules, unseen(rules, further(site, facts))), files=f"runs/{facts.slug}/" if rules.rules else "",
                 policy_file=policy_files.POLICY_FILE, python_file=policy_files.PYTHON_FILE,
                 unsafe_at="" if run is None or not any(one.unless for one in pieces) else "findings/is-it-right.md" if run.slot == site.shown else f"runs/{run.slot}/findings.md",
                 winners=[(title, map_tables.winners(some)) for title, some in grids(found)],

@@ -10,6 +10,7 @@ from variants.backends import BACKENDS
 from ..analysis import RunFacts
 from ..analysis.maps import Default, MapFacts
 from ..analysis.policy import Evidence, Kind, Policy, Rule, Span
+from ..analysis.unseen import Unseen
 from ..probes import Needs
 from ..saying.units import Count, plural
 from . import right_words
@@ -77,8 +78,8 @@ def _keys(found: Evidence) -> str:
     return f"{Count(low)} keys" if low == high else f"{Count(low)} to {Count(high)} keys"
 
 
-def leave(policy: Policy) -> str:
-    """Which calls to leave to torch, and on what that rests."""
+def leave(policy: Policy, further: Unseen | None = None) -> str:
+    """Which calls to leave to torch, and on what that rests; further: the regret at calls that the map has not."""
     facts: MapFacts = policy.facts
     best = len(facts.default_is(Default.BEST))
     bound = sum(bool(spot.host_bound) for spot in facts.spots)
@@ -89,7 +90,19 @@ def leave(policy: Policy) -> str:
     own, default = policy.regret, facts.regret
     if policy.pinning and own is not None and default is not None:
         said += f" On average over the measured calls, from which they were made, these rules lose {share(own)}, and torch's own pick loses {share(default)}."
+    if further is not None:
+        said += f" {_further(further, bool(policy.pinning))}"
     return said
+
+
+def _further(found: Unseen, pinning: bool) -> str:
+    default = f"torch's own pick loses {share(found.default_mean)} on average and {share(found.default_worst)} at worst"
+    said = f"At {plural(found.calls, 'further call')} that the map has not, {default}"
+    if pinning:
+        said += f"; with these rules it is {share(found.own_mean)} and {share(found.own_worst)}"
+    if found.without:
+        said += f". At {Count(found.without)} more, one of the two gives no right result in a known time"
+    return f"{said}."
 
 
 def _unless(rule: Rule, run: RunFacts | None) -> str:

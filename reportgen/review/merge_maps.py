@@ -125,4 +125,4 @@ def _bill(file: Path) -> Held:
     return Held(found.header, {(row.id, row.layout): row for row in found.rows if row.first})
 
 
-READERS: Mapping[str, Callable[[Path], Held]] = {record.MAP_FILE: _points, answers.WHY_FILE: _answers, bill.BILL_FILE: _bill, EXTRAS_FILE: _points}
+READERS: Mapping[str, Callable[[Path], Held]] = {record.MAP_FILE: _points, answers.WHY_FILE: _answers, bill.BILL_FILE: _bill, EXTRAS_FILE: _points, record.UNSEEN_FILE: _points}

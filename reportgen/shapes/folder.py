@@ -1,4 +1,4 @@
-"""What lies beside a map in a device's folder: answers, the bill of a new shape, what lies beside the backends, what an upgrade changed."""
+"""What lies beside a map in a device's folder: answers, the bill of a new shape, what lies beside the backends, what an upgrade changed, calls that judge the advice."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from . import answers, bill, record, upgrade
 from .answers import WHY_FILE, Answers
 from .beside import EXTRAS_FILE
 from .bill import BILL_FILE, Bill
-from .record import ShapeMap
+from .record import UNSEEN_FILE, ShapeMap
 from .upgrade import UPGRADE_FILE, Upgrade
 
-FILES = (WHY_FILE, BILL_FILE, EXTRAS_FILE, UPGRADE_FILE)
+FILES = (WHY_FILE, BILL_FILE, EXTRAS_FILE, UPGRADE_FILE, UNSEEN_FILE)
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,7 @@ class Folder:
     bill: Bill | None = None
     extras: ShapeMap | None = None
     upgrade: Upgrade | None = None
+    unseen: ShapeMap | None = None
 
 
 def discover(root: Path) -> list[Path]:
@@ -64,4 +65,4 @@ def problem(file: Path) -> ReportError | None:
     return None
 
 
-READERS = {WHY_FILE: ("answers", answers.read), BILL_FILE: ("bill", bill.read), EXTRAS_FILE: ("extras", record.read), UPGRADE_FILE: ("upgrade", upgrade.read)}
+READERS = {WHY_FILE: ("answers", answers.read), BILL_FILE: ("bill", bill.read), EXTRAS_FILE: ("extras", record.read), UPGRADE_FILE: ("upgrade", upgrade.read), UNSEEN_FILE: ("unseen", record.read)}

@@ -18,6 +18,8 @@ from ..run.write import known
 from .call import Call
 
 MAP_FILE = "map.jsonl"
+UNSEEN_FILE = "unseen.jsonl"
+"""Of the same form: calls that the map has not, drawn by `benchmarks.heldout`, by which the advice is judged."""
 SCHEMA_VERSION = 1
 State = Literal["ok", "wrong", "refused", "failed", "no memory"]
 CURE = "continue or record it anew with `make map`, or restore the file from version control"
