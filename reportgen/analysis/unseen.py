@@ -30,11 +30,11 @@ def unseen(policy: Policy, measured: ShapeMap | None) -> Unseen | None:
         return None
     spots = [judged(point, policy.facts.threshold) for point in measured.points if point.call not in policy.facts.by_call]
     decided = [spot for spot in spots if spot.standing not in (Standing.NOBODY, Standing.UNDECIDED)]
-    known = [(own, spot.loss) for spot in decided if (own := policy.loses(spot)) is not None and spot.loss is not None]
+    known = [(own, default) for spot in decided if (own := policy.loses(spot)) is not None and (default := spot.loss) is not None]
     if not known:
         return None
-    own, default = [pair[0] for pair in known], [pair[1] for pair in known]
-    return Unseen(len(known), fmean(own), max(own), fmean(default), max(default), len(decided) - len(known))
+    ours, theirs = [pair[0] for pair in known], [pair[1] for pair in known]
+    return Unseen(len(known), fmean(ours), max(ours), fmean(theirs), max(theirs), len(decided) - len(known))
 
 
 def _made_by(header: Header) -> tuple[str | None, ...]:
