@@ -136,7 +136,7 @@ def chains(timed: Timed) -> dict[str, Any]:
 
 
 def correctness(answers: Answers) -> dict[str, Any]:
-    """What the watch found (the fields of `run.Correctness`), from the answers to `trying.steps` and `picks`."""
+    """What the watch found (the fields of `run.Correctness`), from the answers to `trying.steps`, `trying.cures` and `picks`."""
     found: dict[str, dict[str, Any]] = {}
     for (task, step), answer in answers.items():
         if task != "probe" or step is None:
@@ -149,7 +149,9 @@ def correctness(answers: Answers) -> dict[str, Any]:
         for part in ("tried", "control"):
             if value.get(part):
                 probe[part][choice] = value[part]
-        probe["cured"] = probe["cured"] or value.get("cured")
+        cost = answers.get(("cure", step), {})
+        probe["seconds"] += cost.get("seconds", 0.0)
+        probe["cured"] = probe["cured"] or (value.get("cured") and {**value["cured"], **(cost.get("value") or {})})
     if not found:
         return {"reason": NO_PROBES}
     picks = answers.get(("picks", None), {})

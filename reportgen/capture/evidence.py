@@ -7,8 +7,9 @@ import json
 import os
 import tempfile
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from .processes import Report
 from .refusal import listening
 
 Task = tuple[str, "str | None"]
-"""What to do, and for which variant; for `probe`: which one with which choice, see `trying.steps`."""
+"""What to do, and for which variant; for `probe` and `cure`: which one with which choice, see `trying.steps`."""
 
 VARIANT_TASKS: dict[str, Callable[..., Any]] = {
     "numerics": numerics.check,
@@ -45,6 +46,7 @@ WORDS = {
     "ceilings": "copy and matmul ceilings",
     "probes": "probes",
     "probe": "beside FP64",
+    "cure": "what a cure costs",
     "picks": "what torch picks",
     "profiler": "starting the profiler",
     "compiled": "compiling and timing",
@@ -112,15 +114,21 @@ def work(report: Report, tasks: tuple[Task, ...], device: str, workload: Workloa
         Spoiled: a task left the device unusable; its answer has been handed over.
     """
     rounds.limit_threads(rounds_plan.most_threads)
-    with tempfile.TemporaryDirectory() as folder:
-        # what was compiled for an earlier run would make the first call look cheap
-        os.environ.update(TORCHINDUCTOR_CACHE_DIR=folder, TRITON_CACHE_DIR=os.path.join(folder, "triton"))
+    with fresh_caches():
         for task in tasks:
             report.at(task[1] or "the device", WORDS[task[0]])
             answer = _answer(report, task, device, workload, rounds_plan, steps)
-            report.result(task, asdict(answer))
+            report.result(task, dict(vars(answer)))  # `asdict` would copy a trace leaf by leaf
             if answer.status != "ok" or task[0] == "probe":
                 _still_answers(device)
+
+
+@contextmanager
+def fresh_caches() -> Iterator[None]:
+    """Has the compiler keep what it makes in a folder that goes: what was compiled for an earlier run would make the first call look cheap."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ.update(TORCHINDUCTOR_CACHE_DIR=folder, TRITON_CACHE_DIR=os.path.join(folder, "triton"))
+        yield
 
 
 def _still_answers(device: str) -> None:
@@ -135,13 +143,15 @@ def _answer(report: Report, task: Task, device: str, workload: Workload, rounds_
     began, value, said_before = time.perf_counter(), None, len(processes.said())
     with listening() as heard:
         if name == "compiled":
-            _prefetch_compiler()
+            prefetch_compiler()
             value = rounds.measure(report, rounds_plan)
             operands.release(device)
         elif name == "profiler":
             profiling.start(device)
         elif name == "probe" and variant:
             value = trying.answer(variant, device)
+        elif name == "cure" and variant:
+            value = trying.seconds(variant, device)
         elif variant is None:
             value = DEVICE_TASKS[name](device, workload)
         else:
@@ -151,7 +161,7 @@ def _answer(report: Report, task: Task, device: str, workload: Workload, rounds_
     return Answer(plain(value), heard.status, heard.reason, time.perf_counter() - began, said)
 
 
-def _prefetch_compiler() -> None:
+def prefetch_compiler() -> None:
     """Imports what `torch.compile` needs (seconds), and keeps it to one process.
 
     Its pool of helpers would still be importing torch while the compiled forward is timed.

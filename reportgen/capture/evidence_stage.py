@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -14,6 +14,7 @@ from . import cupti, evidence, operands, processes
 from .evidence import Answer, Task
 from .faults import Cause, ChildFailed
 from .journal import Journal
+from .reserve import Reserve
 
 COMPILE_PATIENCE = 300.0
 REPORTED = tuple(part for part in PARTS if part != "records")
@@ -28,11 +29,11 @@ class EvidenceStage:
         self.answers: dict[Task, dict[str, Any]] = {}
         self.retaken: dict[str, str] = {}
         self._again: set[Task] = set()
-        self._after: dict[Task, Callable[[], None]] = {}
+        self._reserve: Reserve | None = None
 
-    def run(self, tasks: list[Task], after: Mapping[Task, Callable[[], None]] | None = None) -> dict[Task, dict[str, Any]]:
-        """Answers every task: one during which two processes die gets that as its answer. after: what is called when a task has its answer."""
-        self._after = dict(after or {})
+    def run(self, tasks: Sequence[Task], reserve: Reserve | None = None) -> dict[Task, dict[str, Any]]:
+        """Answers these tasks, and gives all answers so far: one during which two processes die gets that as its answer. reserve: does them, if it can."""
+        self._reserve = reserve
         while left := [task for task in tasks if task not in self.answers]:
             try:
                 self._work(left, self._answered)
@@ -40,13 +41,18 @@ class EvidenceStage:
                 self._failed(failure, left)
         if operands.is_gpu(self.device):
             self._retake([name for task, name in tasks if task == "trace" and name and self.answers[task, name]["value"]])
-        for (task, name), answer in self.answers.items():
+        for task, name in tasks:
+            answer = self.answers[task, name]
             if task in REPORTED and answer["status"] != "ok":
                 self.journal.lose(task, (answer["reason"] or "unknown").rstrip("."), name)
         return self.answers
 
     def _work(self, tasks: list[Task], answered: Any) -> None:
-        processes.run(evidence.work, (tuple(tasks), *self.arguments), at=self.journal.progress.at, result=answered, patience=self.silence)
+        waiting = self._reserve.take(tasks) if self._reserve else None
+        if waiting is not None:
+            waiting.listen(self.journal.progress.at, answered, self.silence)
+        else:
+            processes.run(evidence.work, (tuple(tasks), *self.arguments), at=self.journal.progress.at, result=answered, patience=self.silence)
 
     def _failed(self, failure: ChildFailed, left: list[Task]) -> None:
         unanswered = [task for task in left if task not in self.answers]
@@ -64,7 +70,6 @@ class EvidenceStage:
             return
         self.answers[task] = answer
         self.journal.add(f"evidence: {task[0]}", answer["seconds"])
-        self._after.pop(task, _nothing)()
 
     def _retake(self, names: list[str]) -> None:
         """Traces of which no forward is whole are taken again, each by itself; the better one is kept.
@@ -109,10 +114,6 @@ class EvidenceStage:
         if read is None:
             return None
         return read.loss if read.has_gpu_lane or read.loss else TraceLoss(Loss.NO_LANE, len(read.forwards), 0, 0)
-
-
-def _nothing() -> None:
-    return None
 
 
 def _read(document: Any) -> Trace | None:

@@ -17,17 +17,17 @@ from ..numbers.statistics import PROCESSES
 from ..run.workload import ARTICLE, Workload, altered
 from ..saying.progress import Progress, Silent
 from . import assemble, cause_words, causes, chains, evidence, fork_server, limits, mask_step, neighbours, operands, patience, probes, processes, refusal, rounds, trying
+from .agenda import Agenda
 from .causes import Notice
 from .counter_stage import CounterStage
 from .evidence_stage import COMPILE_PATIENCE, EvidenceStage
 from .faults import ChildFailed
 from .journal import Journal
 from .patience import Extent
+from .reserve import Reserve
 from .timing_stage import Shortened, TimingStage
 
 ROUNDS = 3
-NOTHING_TIMED: evidence.Task = ("probes", None)
-"""From here on nothing is timed for a while: what is started beside it disturbs nothing."""
 GPU_SETTLE, CPU_SETTLE = 0.25, 0.06
 
 
@@ -80,11 +80,14 @@ class _Capture:
         self.timed = assemble.Timed()
         self.answers: dict[evidence.Task, dict[str, Any]] = {}
         self.counting: CounterStage | None = None
+        self.reserve: Reserve | None = None
 
     def end(self) -> None:
         """Ends what was begun and is not finished."""
         if self.counting is not None:
             self.counting.give_up()
+        if self.reserve is not None:
+            self.reserve.give_up()
 
     def run(self) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
         began, started = time.perf_counter(), datetime.now(timezone.utc)
@@ -199,37 +202,25 @@ class _Capture:
                 skipped[variant.id] = assemble.COMPILE_NO_MEMORY
         return skipped
 
-    def _tasks(self, device: str, plan: rounds.Plan, training: bool) -> list[evidence.Task]:
-        """What is left to do, in an order that starts the profiler after everything that is timed. Extras are not trained."""
-        extras = {variant.id for variant in self.variants if variant.brief}
-        slow = [variant.id for variant in self.variants if variant.slow_start and variant.id not in self._skipped(device)]
-        alive = [name for name in plan.variants if name not in self.timed.failures]
-        named = [name for name in alive if name not in extras]
-        tasks: list[evidence.Task] = [("ceilings", None)]
-        if training:
-            tasks += [("training", name) for name in named]
-        tasks += [(task, name) for name in alive for task in ("numerics", "masked_row", "memory")]
-        tasks += [("profiler", None), *(("trace", name) for name in alive)]
-        if device != "cpu" and training:
-            tasks += [("training_kernels", name) for name in named]
-        tasks += [NOTHING_TIMED]
-        if training:
-            tasks += [("own_mask", name) for name in named]
-        if not self.request.quick:
-            tasks += [("picks", None), *trying.steps()]  # what poisons the device ends this process, and another one does the rest
-        return [*tasks, *((task, name) for name in slow for task in ("compiled", "numerics", "masked_row", "memory", "trace"))]
-
     def _evidence(self, survey: dict[str, Any], plan: rounds.Plan, extent: Extent) -> tuple[assemble.Timed, dict[str, str]]:
-        """Tasks in one process, and in another one after a crash; the timing of the slow starters, and which traces were taken twice."""
-        device = survey["device"]
-        tasks = self._tasks(device, plan, extent.training)
-        slow = tuple(dict.fromkeys(name for task, name in tasks if task == "compiled" and name))
+        """First what times nothing; beside it the next process imports what it needs, and the counters' tool starts. Then that process does the rest.
+
+        Returns the timing of the slow starters, and which traces were taken twice.
+        """
+        device, gpu = survey["device"], operands.is_gpu(survey["device"])
+        skipped = self._skipped(device)
+        slow = tuple(variant.id for variant in self.variants if variant.slow_start and variant.id not in skipped)
+        alive = [variant for variant in self.variants if variant.id in plan.variants and variant.id not in self.timed.failures]
+        asked = Agenda(gpu, alive, slow, extent.training, self.request.quick)
         arguments = (device, survey["workload"], replace(plan, variants=slow, process=self.request.processes, chains=False, mask_step=False), extent.trace)
-        ran = self._ran()
-        beside = {NOTHING_TIMED: lambda: counting.begin(ran)} if self._counts(device) and (counting := self.counting) else {}
-        stage = EvidenceStage(self.journal, device, arguments, patience.FORCED_SILENCE if self.request.force and not operands.is_gpu(device) else COMPILE_PATIENCE)
+        stage = EvidenceStage(self.journal, device, arguments, patience.FORCED_SILENCE if self.request.force and not gpu else COMPILE_PATIENCE)
+        self.reserve = Reserve(bool(slow), arguments)
         with self.journal.stage("evidence", "traces, accuracy, memory, ceilings"):
-            self.answers = stage.run(tasks, beside)
+            self.reserve.begin()
+            if self.counting is not None and self._counts(device):
+                self.counting.begin(self._ran())
+            self.answers = stage.run(asked.untimed())
+            self.answers = stage.run(asked.timed(trying.cures(self.answers)), self.reserve)
         return self._compiled(slow), stage.retaken
 
     def _compiled(self, slow: tuple[str, ...]) -> assemble.Timed:
@@ -278,7 +269,7 @@ def watch(device: str | None, ids: Sequence[str], progress: Progress) -> tuple[d
     threads = None if operands.is_gpu(own) else max(1, limits.available_processors() - 1)
     plan = rounds.Plan(own, survey["workload"], (), process=0, rounds=1, settle_seconds=0.0, most_threads=threads, chains=False)
     stage = EvidenceStage(Journal(progress), own, (own, survey["workload"], plan))
-    return survey, assemble.correctness(stage.run([("picks", None), *trying.steps(ids or None)]))
+    return survey, assemble.correctness(stage.run(trying.cures(stage.run([("picks", None), *trying.steps(ids or None)]))))
 
 
 def _unavailable(notices: Sequence[Notice]) -> DeviceUnavailable:

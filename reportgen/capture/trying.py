@@ -20,6 +20,8 @@ from .refusal import listening, on_a_cpu
 
 SEED = 20261201
 REPETITIONS = 5
+RAN = ("right", "reproduces")
+"""Outcomes of what gave a result."""
 GRADIENT_SLACK = 2.0
 """torch's CPU kernel adds up the gradients of k and v in 16 bits, and shows 1.9 errors of the plain formula with wide scores."""
 AGAIN = "output of a second call with the same seed"
@@ -29,6 +31,19 @@ GRADIENTS = {"q": "gradient of q", "k": "gradient of k", "v": "gradient of v", "
 def steps(ids: Sequence[str] | None = None) -> list[tuple[str, str]]:
     """The tasks of the watch, `("probe", "<id> <choice>")`: each choice by itself, so that a crash costs no other."""
     return [("probe", f"{probe.id} {choice}") for probe in probes.load() if ids is None or probe.id in ids for choice in CHOICES]
+
+
+def cures(answers: Mapping[tuple[str, Any], Mapping[str, Any]]) -> list[tuple[str, str]]:
+    """The tasks that time what a cure costs, `("cure", "<id> <choice>")`: of each probe the first choice that was cured, and gave a result.
+
+    answers: to the tasks of `steps`
+    """
+    first: dict[str, tuple[str, str]] = {}
+    for (task, step), answer in answers.items():
+        cured = (answer["value"] or {}).get("cured") if task == "probe" else None
+        if cured:
+            first.setdefault(step.split()[0], (step, cured["outcome"]))
+    return [("cure", step) for step, outcome in first.values() if outcome in RAN]
 
 
 _plain = partial(comparing.plain, wide_scores=True)
@@ -48,7 +63,7 @@ def answer(step: str, device: str) -> dict[str, Any]:
 
     Returns:
         `{"not_here": reason}`, or `{"tried"}` with the fields of `run.Tried`, and where it reproduces `control` and `cured`
-        as well (`None` where the probe has none).
+        as well (`None` where the probe has none). What the cure costs is not timed here (see `seconds`).
     """
     name, choice = step.split()
     probe = next(one for one in probes.load() if one.id == name)
@@ -176,15 +191,22 @@ def _again(value: Any, first: Any) -> dict[str, Any]:
 def _cured(probe: Probe, case: Case, choice: str, device: str) -> dict[str, Any]:
     """The fields of `run.Cured`: the cure in place of the call, with the same choice around it."""
     assert probe.cure is not None
-    found = {**tried(case, choice, device, probe.cure.call), "choice": choice, "before": None, "after": None}
-    if found["outcome"] in ("right", "reproduces"):
-        found["before"], found["after"] = (_seconds(case.inputs, program, choice, device) for program in (call, probe.cure.call))
-    return found
+    return {**tried(case, choice, device, probe.cure.call), "choice": choice, "before": None, "after": None}
+
+
+def seconds(step: str, device: str) -> dict[str, float]:
+    """`{"before", "after"}`: seconds of one call as reported and with the probe's cure, for a step of `cures`. Nothing may run beside it."""
+    name, choice = step.split()
+    probe = next(one for one in probes.load() if one.id == name)
+    assert probe.cure is not None
+    inputs = probe.make(device)
+    return {when: _seconds(inputs, program, choice, device) for when, program in (("before", call), ("after", probe.cure.call))}
 
 
 def _seconds(inputs: Inputs, program: Callable[[Inputs], Any], choice: str, device: str) -> float:
-    """Median seconds of one call, with its backward where gradients are compared. It ran before, so nothing is compiled."""
+    """Median seconds of one call, with its backward where gradients are compared. It has run once, so nothing is compiled."""
     taken = []
+    _values(inputs, program, choice)
     for _ in range(REPETITIONS):
         operands.synchronize(device)
         began = time.perf_counter()

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from types import SimpleNamespace
 from typing import Any
 
 import run_builder
 
 from reportgen.capture import evidence_stage
+from reportgen.capture.agenda import Agenda
 from reportgen.capture.evidence import Answer
 from reportgen.capture.evidence_stage import EvidenceStage
 from reportgen.capture.faults import Cause, ChildFailed, Fault
@@ -99,3 +101,53 @@ def test_a_whole_trace_and_one_of_a_cpu_are_taken_once(monkeypatch):
         room, notes = stage(monkeypatch, values={FLASH: value}, again={FLASH: None}, device=device)
         room.run([("profiler", None), FLASH])
         assert (room.retaken, notes) == ({}, [])
+
+
+class Waiting:
+    """A process in reserve that answers what it is given, up to the task of which it dies."""
+
+    def __init__(self, dies_at: str | None = None) -> None:
+        self.dies_at, self.given = dies_at, None
+
+    def take(self, tasks):
+        if self.given is not None:
+            return None
+        self.given = tasks
+        return self
+
+    def listen(self, at, answered, silence):
+        for task in self.given:
+            if task[0] == self.dies_at:
+                raise ChildFailed(Fault(Cause.KILLED, KILLED), "the device", "at work")
+            answered(task, asdict(Answer(value="of the reserve", seconds=0.1)))
+
+
+def test_the_process_in_reserve_does_what_is_left_and_a_fresh_one_does_it_where_that_one_dies(monkeypatch):
+    room, notes = stage(monkeypatch, device="cpu")
+    room.run([("numerics", "naive")])
+    waiting = Waiting(dies_at="probes")
+    answers = room.run([("ceilings", None), ("probes", None), ("training", "naive")], waiting)
+    assert waiting.given == [("ceilings", None), ("probes", None), ("training", "naive")]
+    assert [answers[task]["value"] for task in answers] == ["a value", "of the reserve", "a value", "a value"]
+    assert notes == [f"note: the device, at work: {KILLED}; it is tried once more"] and room.journal.lost == []
+
+
+def test_what_the_first_tasks_lost_is_told_once(monkeypatch):
+    room, notes = stage(monkeypatch, ["memory"] * 2, device="cpu")
+    room.run([("memory", "naive")])
+    room.run([("ceilings", None)])
+    assert [one["what"] for one in room.journal.lost] == ["memory"]
+
+
+def test_what_times_nothing_comes_before_what_does_and_the_profiler_starts_after_what_is_timed():
+    alive = [SimpleNamespace(id="naive", brief=False), SimpleNamespace(id="extra", brief=True)]
+    asked = Agenda(True, alive, ["naive_compiled"], training=True, quick=False)
+    assert asked.untimed()[:8] == [("numerics", "naive"), ("masked_row", "naive"), ("memory", "naive"), ("numerics", "extra"), ("masked_row", "extra"), ("memory", "extra"),
+                                   ("own_mask", "naive"), ("picks", None)]
+    assert {task for task, _ in asked.untimed()[8:]} == {"probe"}
+    assert asked.timed([("cure", "mask-layout math")]) == [
+        ("ceilings", None), ("training", "naive"), ("cure", "mask-layout math"), ("profiler", None), ("trace", "naive"), ("trace", "extra"), ("training_kernels", "naive"),
+        ("probes", None), *((task, "naive_compiled") for task in ("compiled", "numerics", "masked_row", "memory", "trace"))]
+    quick = Agenda(False, alive, [], training=False, quick=True)
+    assert {task for task, _ in quick.untimed()} == {"numerics", "masked_row", "memory"}
+    assert quick.timed() == [("ceilings", None), ("profiler", None), ("trace", "naive"), ("trace", "extra"), ("probes", None)]

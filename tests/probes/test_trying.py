@@ -143,11 +143,21 @@ class TestDropout:
 
 class TestAnswer:
     @pytest.mark.parametrize("name", sorted(TRAPS))
-    def test_a_cure_is_run_where_its_probe_reproduces_and_timed(self, name: str) -> None:
+    def test_a_cure_is_run_where_its_probe_reproduces_and_timed_by_itself(self, name: str) -> None:
         answer = trying.answer(f"{name} default", "cpu")
         assert answer["tried"]["outcome"] == "reproduces"
         assert answer["cured"]["outcome"] == "right" and answer["cured"]["choice"] == "default"
-        assert 0 < answer["cured"]["before"] < 10 and 0 < answer["cured"]["after"] < 10
+        assert (answer["cured"]["before"], answer["cured"]["after"]) == (None, None)
+        cost = trying.seconds(f"{name} default", "cpu")
+        assert list(cost) == ["before", "after"] and all(0 < value < 10 for value in cost.values())
+
+    def test_of_each_probe_the_first_cure_that_gave_a_result_is_timed(self) -> None:
+        def cured(outcome: str) -> dict[str, Any]:
+            return {"value": {"tried": {}, "cured": {"outcome": outcome}}}
+
+        answers = {("picks", None): {"value": []}, ("probe", "a default"): {"value": {"tried": {}}}, ("probe", "a math"): cured("right"), ("probe", "a flash"): cured("right"),
+                   ("probe", "b default"): cured("failed"), ("probe", "b math"): cured("right"), ("probe", "c default"): {"value": None}, ("probe", "d math"): cured("reproduces")}
+        assert trying.cures(answers) == [("cure", "a math"), ("cure", "d math")]
 
     def test_nothing_is_cured_where_nothing_is_wrong(self) -> None:
         assert list(trying.answer("mask-type default", "cpu")) == ["tried"]
