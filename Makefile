@@ -47,7 +47,7 @@ CHOICES = $${DEVICE:+--device "$$DEVICE"} $${WORKLOAD:+--workload "$$WORKLOAD"} 
 	$${RECORD:+--switch "RECORD=$$RECORD"} $${COUNTERS:+--counters "$$COUNTERS"} $${FORCE:+--switch "FORCE=$$FORCE"} $(YES_OR_NO) $(ARGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help report doctor profile map noise compare fleet diff merge render site serve check lint test golden bench lock wheelhouse clean
+.PHONY: help report doctor profile map noise compare fleet diff history merge render site serve check lint test golden bench lock wheelhouse clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^##@/ { print "\n" substr($$0, 5) ":" } /^[a-z]+:.*## / { printf "%-12s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -93,6 +93,9 @@ fleet: ## the report on every kind of GPU of a cluster: a job each by Slurm, one
 
 diff: ## what changed in the recorded runs, for a pull request (BASE= a git ref or run, HEAD= a second one)
 	@$(PAGES) diff "$$BASE" $${HEAD:+"$$HEAD"} $(ARGS)
+
+history: ## what each slot held before, from git: every torch, cuDNN and driver, for the history pages
+	@$(PAGES) history $${WAIT:+--switch "WAIT=$$WAIT"} $(ARGS)
 
 merge: ## take runs and maps made elsewhere into docs/runs, and render once (DIRS="folder …", ACCEPT=1 replaces other runs)
 	@$(PAGES) merge --dirs "$$DIRS" $(YES_OR_NO) $(ARGS)

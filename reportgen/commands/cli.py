@@ -67,7 +67,7 @@ def _run(arguments: Sequence[str] | None, stages: Stages) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
-    from . import asking, comparing, doctor, explaining, fleet, mapping, probing, reporting, reviewing, serving
+    from . import asking, comparing, doctor, explaining, fleet, mapping, probing, remembering, reporting, reviewing, serving
 
     root = Parser(prog="python -m reportgen", description=DESCRIPTION, epilog=EPILOG,
                   formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -103,6 +103,7 @@ def parser() -> argparse.ArgumentParser:
     explaining.register(commands)
     comparing.register(commands)
     fleet.register(commands)
+    remembering.register(commands)
     serving.register(commands)
     reporting.register(commands)
     reviewing.register(commands)

@@ -14,7 +14,7 @@ from ..run import swap
 from ..run.layout import Layout
 
 WRITES = {"report": "make report", "noise": "make noise", "profile": "make profile", "map": "make map", "compare": "make compare", "fleet": "make fleet",
-          "merge": "make merge", "render": "make render", "site": "make site"}
+          "history": "make history", "merge": "make merge", "render": "make render", "site": "make site"}
 """The commands that one checkout has one of at a time, as the user calls them."""
 
 

@@ -15,7 +15,7 @@ from ..readings import READINGS
 from ..run import Run
 from ..shapes import folder, record
 from ..shapes.folder import Folder
-from . import beside, bill, claims, compare, device, finding, front, guides, names, navigation, reading, scripts, shape_map, site, tree, upgrade, variant, why
+from . import beside, bill, claims, compare, device, finding, front, guides, history, names, navigation, reading, scripts, shape_map, site, tree, upgrade, variant, why
 
 ASSETS = "assets"
 
@@ -56,7 +56,7 @@ def shared(all_pages: site.Site) -> dict[str, str | bytes]:
     found[compare.PATH] = compare.render(all_pages)
     found[claims.PATH] = claims.render(all_pages)
     found[names.PATH] = names.render(all_pages)
-    for room in (shape_map, why, bill, beside, upgrade):
+    for room in (shape_map, why, bill, beside, upgrade, history):
         found.update(room.files(all_pages))
     for path in front.READING:
         found[path] = front.reading(all_pages, path)

@@ -6,7 +6,7 @@ import json
 
 from ..readings import READINGS
 from ..saying import markup
-from . import beside, bill, guides, per_device, reading, shape_map, upgrade, why
+from . import beside, bill, guides, history, per_device, reading, shape_map, upgrade, why
 from .site import Site
 
 RUN_PAGES = (("The run", "index"), ("Findings", "findings"), (reading.SECTION, reading.FOLDER), ("Traces", "variants"))
@@ -37,7 +37,7 @@ def render(site: Site) -> str:
 
 def _further(site: Site) -> list[tuple[str, str, str]]:
     """Path, title and device of what lies beside the maps of devices that the shared pages do not show."""
-    rooms = ((why, "Why not flash?"), (bill, "A new length"), (beside, "Beside SDPA"), (upgrade, "What an upgrade changes"))
+    rooms = ((why, "Why not flash?"), (bill, "A new length"), (beside, "Beside SDPA"), (upgrade, "What an upgrade changes"), (history, "What each version changed"))
     return [(path, title, per_device.name(one)) for one in site.folders for room, title in rooms if (path := room.device_path(one.slug)) in site.files]
 
 

@@ -34,6 +34,8 @@ def files(site: Site, known: Sequence[Folder], path: str, render: Render) -> dic
 def name(folder: Folder) -> str:
     """The device, from whichever of its files there is."""
     headers = [part.header for part in (folder.answers, folder.bill, folder.extras) if part is not None]
+    if not headers and folder.upgrade is None and folder.history is not None:
+        return folder.history.header.device
     return (headers[0] if headers else folder.upgrade).device.name  # type: ignore[union-attr]
 
 

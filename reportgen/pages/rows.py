@@ -63,7 +63,7 @@ class Row:
 
     slug, device: the device's folder and name; torch: its version
     claims: claim → how it came out; answers: finding → what its page would say first; readings: reading → its answers
-    notes: what the signs in its times mean
+    notes: what the signs in its times mean; recorded_on: as the run says
     """
 
     slot: str
@@ -78,6 +78,7 @@ class Row:
     readings: Mapping[str, tuple[str, ...]]
     notes: tuple[str, ...]
     variants: Mapping[str, VariantRow]
+    recorded_on: str = ""
 
     @property
     def name(self) -> str:
@@ -97,7 +98,7 @@ class Row:
     @property
     def seen_from_others(self) -> Row:
         """What the pages of another run may say of this one, and what they are made anew for: its name and its verdicts."""
-        return replace(self, torch=None, answers={}, readings={}, notes=(), variants={})
+        return replace(self, torch=None, answers={}, readings={}, notes=(), variants={}, recorded_on="")
 
 
 def named(device: str, label: str | None) -> str:
@@ -113,6 +114,7 @@ def row(facts: RunFacts, outcomes: Mapping[str, Outcome], findings: Sequence[Fin
         readings={reading.slug: _answers(facts, reading) for reading in READINGS},
         notes=tuple(right_words.listed_notes(facts, facts.variants, right_words.ON_ITS_PAGE)),
         variants=_variants(facts),
+        recorded_on=facts.recorded_on,
     )
 
 

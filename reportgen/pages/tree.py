@@ -84,7 +84,7 @@ def drop_evidence(slots: set[str], out: Path, maps: Sequence[Path] = ()) -> None
                 part.unlink(missing_ok=True)
             _prune(file.parent, out)
     kept = {(one.parent.name, one.name) for one in maps}
-    for file in sorted(file for name in (MAP_FILE, *folder.FILES) for file in (out / "runs").glob(f"*/{name}")):
+    for file in sorted(file for name in (MAP_FILE, *folder.EVERY) for file in (out / "runs").glob(f"*/{name}")):
         if (file.parent.name, file.name) not in kept:
             file.unlink()
             _prune(file.parent, out)

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import ReportError
+from ..run import history
+from ..run.history import HISTORY_FILE, History
 from . import answers, bill, record, upgrade
 from .answers import WHY_FILE, Answers
 from .beside import EXTRAS_FILE
@@ -14,6 +16,8 @@ from .record import UNSEEN_FILE, ShapeMap
 from .upgrade import UPGRADE_FILE, Upgrade
 
 FILES = (WHY_FILE, BILL_FILE, EXTRAS_FILE, UPGRADE_FILE, UNSEEN_FILE)
+EVERY = (*FILES, HISTORY_FILE)
+"""With what is made from a checkout's own version control, and is neither merged from elsewhere nor compared."""
 
 
 @dataclass(frozen=True)
@@ -26,11 +30,12 @@ class Folder:
     extras: ShapeMap | None = None
     upgrade: Upgrade | None = None
     unseen: ShapeMap | None = None
+    history: History | None = None
 
 
 def discover(root: Path) -> list[Path]:
     """Every such file below a folder of devices, in the order of their paths."""
-    found = (file for name in FILES for file in root.glob(f"*/{name}"))
+    found = (file for name in EVERY for file in root.glob(f"*/{name}"))
     return sorted(file for file in found if not file.parent.name.startswith(".") and not file.is_symlink())
 
 
@@ -65,4 +70,5 @@ def problem(file: Path) -> ReportError | None:
     return None
 
 
-READERS = {WHY_FILE: ("answers", answers.read), BILL_FILE: ("bill", bill.read), EXTRAS_FILE: ("extras", record.read), UPGRADE_FILE: ("upgrade", upgrade.read), UNSEEN_FILE: ("unseen", record.read)}
+READERS = {WHY_FILE: ("answers", answers.read), BILL_FILE: ("bill", bill.read), EXTRAS_FILE: ("extras", record.read), UPGRADE_FILE: ("upgrade", upgrade.read),
+           UNSEEN_FILE: ("unseen", record.read), HISTORY_FILE: ("history", history.read)}

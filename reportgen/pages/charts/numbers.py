@@ -38,6 +38,9 @@ def _rows(form: str, data: Any) -> list[Sequence[Any]]:
     if form == "curve":
         return [[str(data["size"]), *(f"{label} ({data['unit']})" for label, _, _ in data["series"])],
                 *([size, *(values[index] for _, _, values in data["series"])] for index, size in enumerate(data["sizes"]))]
+    if form == "history":
+        return [["state", *(f"{row[0]} ({name})" for row in data["rows"] for name in ("change", "low", "high"))],
+                *([state, *(None if row[3][index] is None else row[3][index][part] for row in data["rows"] for part in range(3))] for index, state in enumerate(data["states"]))]
     if form == "waterfall":
         return [["step", f"change{unit}", f"total{unit}"], [data["start"][0], None, data["start"][1]], *([label, value, None] for label, value in data["steps"]), [data["end"][0], None, data["end"][1]]]
     if form == "lanes":

@@ -20,7 +20,7 @@ _RECORDED = ("peak_memory_bytes", "relative_error")
 
 def conditions(old: RunFacts, new: RunFacts, before: Sequence[VariantFacts], after: Sequence[VariantFacts]) -> tuple[ConditionChange, ...]:
     """What differs, the whole run first. before, after: the variants that both runs have something to say about, pairwise."""
-    changes = [*_neighbours(old, new), *_processors(old, new), *_throttling(old, new), *_clock(old, new), *_processes(old, new), *_counters(old, new), *_ceilings(old, new), *_probes(old, new), *_watched(old, new)]
+    changes = [*neighbours(old, new), *_processors(old, new), *clocks(old, new), *_processes(old, new), *_counters(old, new), *_ceilings(old, new), *_probes(old, new), *_watched(old, new)]
     for one, other in zip(before, after):
         changes += _variant(one, other)
     return tuple(changes)
@@ -39,7 +39,7 @@ def lacks(changes: Sequence[ConditionChange]) -> list[str]:
     return [lack.value.format(listed(subjects)) + (f" ({why.rstrip('.')})" if why else "") for (lack, why), subjects in found.items()]
 
 
-def _neighbours(old: RunFacts, new: RunFacts) -> Iterator[ConditionChange]:
+def neighbours(old: RunFacts, new: RunFacts) -> Iterator[ConditionChange]:
     before, after = old.clocks.other_processes, new.clocks.other_processes
     if before != after:
         worse = (after or 0) > (before or 0)
@@ -55,6 +55,12 @@ def _processors(old: RunFacts, new: RunFacts) -> Iterator[ConditionChange]:
 
 def _share(value: float | None) -> str | None:
     return None if value is None else f"{round(100 * value)} %"
+
+
+def clocks(old: RunFacts, new: RunFacts) -> Iterator[ConditionChange]:
+    """What held the clocks back, and at which clock the SMs ran."""
+    yield from _throttling(old, new)
+    yield from _clock(old, new)
 
 
 def _throttling(old: RunFacts, new: RunFacts) -> Iterator[ConditionChange]:

@@ -13,7 +13,7 @@ from .model import EnvironmentChange, Part
 
 _DEVICE = {"name": "device", "gfx": "architecture", "compute_capability": "compute capability", "sm_count": "SMs", "memory_bytes": "memory", "l2_cache_bytes": "last-level cache",
            "mig_profile": "MIG profile", "ecc": "ECC", "power_limit_watts": "power limit (W)"}
-_PROTOCOL = ("processes", "rounds", "start_method", "timer")
+_PROTOCOL = ("processes", "rounds", "start_method", "timer", "input_sets", "settle_seconds")
 _TOLERANCE_WATTS = 1.0
 """Drivers report a limit with a fraction of a watt that moves; the slot's name uses the same margin."""
 

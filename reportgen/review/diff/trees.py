@@ -130,12 +130,12 @@ def at_ref(ref: str, root: Path, below: str = "docs/runs") -> Iterator[dict[str,
     """
     commit = _parting(ref, root)
     with tempfile.TemporaryDirectory(prefix="runs-") as folder:
-        if _git(root, "ls-tree", "-d", commit, below).strip():
-            _unpack(_git(root, "archive", "--format=tar", commit, below), Path(folder))
+        if git_said(root, "ls-tree", "-d", commit, below).strip():
+            unpack(git_said(root, "archive", "--format=tar", commit, below), Path(folder))
         yield slots(Path(folder) / below)
 
 
-def _unpack(packed: bytes, folder: Path) -> None:
+def unpack(packed: bytes, folder: Path) -> None:
     """Writes the evidence in a tar archive below `folder`; pages and charts are left in it."""
     with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
         for member in archive:
@@ -147,14 +147,14 @@ def _unpack(packed: bytes, folder: Path) -> None:
 
 
 def _parting(ref: str, root: Path) -> str:
-    found = _asked(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
+    found = asked(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
     if found.returncode:
         _refuse(ref, found)
     commit = found.stdout.decode().strip()
-    parted = _asked(root, "merge-base", commit, "HEAD")
+    parted = asked(root, "merge-base", commit, "HEAD")
     if parted.returncode == 0:
         return parted.stdout.decode().strip()
-    if _asked(root, "rev-parse", "--is-shallow-repository").stdout.strip() == b"true":
+    if asked(root, "rev-parse", "--is-shallow-repository").stdout.strip() == b"true":
         raise ReportError(f"this clone is shallow and does not go back to where {ref!r} and HEAD parted", cure="fetch the rest: git fetch --unshallow")
     return commit
 
@@ -174,15 +174,15 @@ def _refuse(ref: str, asked: subprocess.CompletedProcess[bytes]) -> NoReturn:
                       cure="give a run's folder or slot, or a branch, tag or commit (`git fetch` may be needed first)")
 
 
-def _asked(root: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+def asked(root: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
     try:
         return subprocess.run(["git", *arguments], cwd=root, capture_output=True, env={**os.environ, "LC_ALL": "C"}, check=False)
     except FileNotFoundError:
         raise ReportError("git is not installed, and only it knows the runs of a commit", cure="install git, or give two runs or folders of runs") from None
 
 
-def _git(root: Path, *arguments: str) -> bytes:
-    done = _asked(root, *arguments)
+def git_said(root: Path, *arguments: str) -> bytes:
+    done = asked(root, *arguments)
     if done.returncode:
         raise ReportError(f"git {arguments[0]} failed: {done.stderr.decode(errors='replace').strip()}", cure="run it in a checkout of the report's repository")
     return done.stdout

@@ -1,0 +1,6 @@
+"""What a slot held before, from version control: gathered from git, judged step by step, said elsewhere in words."""
+
+from .gathering import Gathered, gather
+from .judging import Cause, FlipCause, Judged, Move, Standing, judged
+
+__all__ = ["Cause", "FlipCause", "Gathered", "Judged", "Move", "Standing", "gather", "judged"]
