@@ -27,7 +27,7 @@ def path(facts: RunFacts) -> str:
 
 def render(site: Site, facts: RunFacts) -> str:
     """The page of one run: who is fastest and what does not hold, then what lets one trust it, then everything that was measured."""
-    at, picture, first = path(facts), pictures.overview(facts), site.first
+    at, picture, lanes, first = path(facts), pictures.overview(facts), pictures.forwards(facts), site.first
     otherwise, alike = board.otherwise(site, facts, at)
     same = facts.slot != site.shown and same_device(site, facts.device.slug)
 
@@ -38,6 +38,7 @@ def render(site: Site, facts: RunFacts) -> str:
 
     return page("device.md.j2", at, facts=facts, device=device_said(facts), stands=stands(facts), travelling=caveats.travelling(facts), caveats=caveats.all_said(facts),
                 first=[text for text in (lead.alarm(facts), right_words.unsafe(facts)) if text], winner=lead.winner(facts), unsafe_list=right_words.unsafe_list(facts), counts=board.counts(site, facts), glance=glance.table(facts), overview=site.chart(facts, picture, at) if picture else "",
+                lanes=site.chart(facts, lanes, at) if lanes else "",
                 featured=facts.slot == site.shown, featured_device=first.said, featured_folder=first.page, tally=board.tally(site, facts), undecided=board.undecided(site, facts),
                 otherwise=otherwise, alike=alike, counting=evaluate(COUNTING, facts), same=same, environment=own(environment), settings=own(settings), numbers=marks.one(facts, summaries.numbers(facts)),
                 training=marks.one(facts, trainings) if (trainings := trained.training(facts)) else None, integrity=integrity(facts),

@@ -19,7 +19,8 @@ from .charts.paint import TAG
 from .charts.palettes import of_a_site
 
 STYLE = "assets/charts.css"
-_IMAGE = re.compile(r'<img\b[^>]*\bsrc="([^"]+/charts/[^"/]+\.svg)"[^>]*>')
+_IMAGE = re.compile(r'<img\b[^>]*\bsrc="([^":]+\.svg)"[^>]*>')
+_CHART = '<svg class="chart"'
 _TABLE = re.compile(r"<table\b.*?</table>", re.S)
 _METADATA = re.compile(r"\s*<metadata>(.*?)</metadata>", re.S)
 _THOUSANDS = re.compile(r"[-−]?\d{1,3}(?:,\d{3})+(?:\.\d+)?|−\d[\d.]*")
@@ -68,7 +69,7 @@ def finished(text: str, at: str, read: Callable[[str], str | None]) -> tuple[str
         nonlocal count
         source = html.unescape(found[1])
         drawn = read(posixpath.normpath(posixpath.join(posixpath.dirname(at), source)))
-        if drawn is None:
+        if drawn is None or _CHART not in drawn:
             return found[0]
         count += 1
         return inlined(drawn, f"c{count}-") + (_link(source.removesuffix(".svg") + ".csv", "chart") if carried(drawn) else "")

@@ -52,6 +52,18 @@ def test_a_picture_that_is_not_there_stays_an_image() -> None:
     assert '<img alt="a" src="../runs/d/w/charts/times.svg" />' in text
 
 
+@pytest.mark.parametrize("source", ["charts/times.svg", "../map.svg", "times.svg"])
+def test_a_chart_is_told_by_what_it_is_and_not_by_its_folder(source: str) -> None:
+    """A run's own page has its charts below it, a device's map beside it."""
+    text, _ = finish.finished(PAGE.replace("../runs/d/w/charts/times.svg", source), "runs/d/w/index.html", lambda path: PICTURE)
+    assert "<img" not in text and f'<a class="csv" href="{source.removesuffix(".svg")}.csv"' in text
+
+
+def test_an_image_that_is_no_chart_stays_an_image() -> None:
+    text, _ = finish.finished('<img src="assets/logo.svg" alt="logo">', "index.html", {"assets/logo.svg": '<svg viewBox="0 0 1 1"><path d="M0 0"/></svg>'}.get)
+    assert text == '<img src="assets/logo.svg" alt="logo">'
+
+
 def test_a_table_has_its_cells_beside_it_as_csv() -> None:
     """Thousands have no signs, nothing is nothing, and what a spreadsheet would run is text."""
     text, tables = finished()

@@ -86,6 +86,26 @@ def test_a_word_is_found_from_a_folder_without_a_server_a_request_outside_or_an_
     assert hits > 3 and outside == [] and errors == []
 
 
+def test_every_chart_and_table_has_a_csv_beside_it_with_a_line_per_row(site: Path):
+    """Folds, runs' own pages and the devices' maps too; a cell may hold no line of its own."""
+    beside = re.compile(r'(<table\b.*?</table>|<svg aria-label=[^>]*class="chart".*?</svg>|<img\b[^>]*>)(?:<a class="csv" href="([^"]+)")?', re.S)
+    found = [(page, *one) for page in looking.pages(site) for one in beside.findall((site / page).read_text(encoding="utf-8"))]
+    shown = [one for one in found if 'assets/logo.svg"' not in one[1]]
+    assert sum(text.startswith("<table") for _, text, _ in shown) > 200 and sum(text.startswith("<svg") for _, text, _ in shown) > 40
+    assert [(page, text[:120]) for page, text, link in shown if not link or not (site / page).parent.joinpath(link).is_file()] == []
+    lines = {(page, link): len((site / page).parent.joinpath(link).read_text(encoding="utf-8").splitlines()) for page, _, link in shown}
+    assert [(page, link) for page, text, link in shown if text.startswith("<table") and lines[page, link] != text.count("<tr")] == []
+    assert [(page, link) for page, text, link in shown if text.startswith("<svg") and lines[page, link] < 2] == []
+
+
+def test_every_bar_of_the_front_page_has_a_script_of_a_screen_beside_it(site: Path):
+    front = (site / "index.html").read_text(encoding="utf-8")
+    rows = [row for row in re.findall(r"<tr>.*?</tr>", front, re.S) if '<span class="bar ' in row]
+    scripts = [re.search(r'href="(scripts/\w+\.py)"', row) for row in rows]
+    assert len(rows) >= 6 and all(scripts)
+    assert all(0 < len((site / one[1]).read_text(encoding="utf-8").splitlines()) <= 25 for one in scripts)
+
+
 def test_titles_tell_pages_apart_and_a_run_is_in_its_pages_titles(site: Path):
     titles = {page: re.search(r"<title>(.*?)</title>", (site / page).read_text(encoding="utf-8"), re.S)[1] for page in looking.pages(site)}
     assert [title for title, times in Counter(titles.values()).items() if times > 1 and title != titles["404.html"]] == []
@@ -145,6 +165,26 @@ def test_on_a_phone_each_cell_of_a_wide_table_stands_behind_its_head(opened: Ope
     said = opened.browser.ask("[...document.querySelectorAll('table.stack')].filter(t => !t.closest('.claims')).map(t => [...t.rows].slice(1, 2).map(r => [...r.cells].slice(1).map("
                               "(c, n) => [getComputedStyle(c, '::before').content.slice(1, -1), t.tHead.rows[0].cells[n + 1].textContent.trim()]))[0])")
     assert len(said) > 0 and all(shown == head for row in said for shown, head in row)
+
+
+THERE = "(e => e && !e.hidden ? e.innerText.replace(/\\s+/g, ' ').trim() : null)(document.querySelector('.there'))"
+
+
+def test_a_device_chosen_on_one_finding_is_beside_the_next_one_too(opened: Opened):
+    """What is said of it is its row of the page's own table: the answer, a verdict per claim, and the way to its evidence."""
+    browser, at = opened.browser, f"{opened.address}findings/"
+    browser.screen(*looking.DESKTOP)
+    before = browser.open(f"{at}flash-hbm.html", THERE)
+    browser.ask("(s => { s.selectedIndex = 1; s.dispatchEvent(new Event('change')); })(document.querySelector('.device-choice select'))")
+    said = browser.ask(THERE)
+    target = browser.ask("[...document.querySelectorAll('.there a')].at(-1).getAttribute('href')")
+    after = browser.open(f"{at}cpu-bill.html", THERE)
+    browser.ask("(s => { s.value = ''; s.dispatchEvent(new Event('change')); })(document.querySelector('.device-choice select'))")
+    gone = browser.open(f"{at}flash-hbm.html", THERE)
+    assert before.document is None and gone.document is None and before.errors + after.errors == []
+    assert said == "NVIDIA H200 (tf32), article: as above holds flash-one-kernel holds hbm-dominates holds flash-never-writes-scores its evidence"
+    assert target == "../runs/nvidia-h200/article+tf32/findings.html#flash-hbm"
+    assert after.document.startswith("NVIDIA H200 (tf32), article: ")
 
 
 def test_no_page_scrolls_sideways_on_a_phone(opened: Opened):
