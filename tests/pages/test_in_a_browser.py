@@ -183,7 +183,7 @@ def test_a_device_chosen_on_one_finding_is_beside_the_next_one_too(opened: Opene
     gone = browser.open(f"{at}flash-hbm.html", THERE)
     assert before.document is None and gone.document is None and before.errors + after.errors == []
     assert said == "NVIDIA H200 (tf32), article: as above holds flash-one-kernel holds hbm-dominates holds flash-never-writes-scores its evidence"
-    assert target == "../runs/nvidia-h200/article+tf32/findings.html#flash-hbm"
+    assert target == "../runs/nvidia-h200/article%2Btf32/findings.html#flash-hbm"
     assert after.document.startswith("NVIDIA H200 (tf32), article: ")
 
 
