@@ -22,7 +22,7 @@ from .undisturbed import undisturbed
 
 SEED = 20261130
 HOST_ROUNDS = 4
-"""Rounds of one short host-time block per variant, for each round of the other quantities."""
+"""Rounds of one short host-time block per variant, for each of the rounds that every quantity has (see `timing.LEAST_ROUNDS`)."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Plan:
     """What a timing process is to do.
 
     process: its number, from which the order of the variants follows
-    rounds: how often every quantity of every variant is measured at most; less often where the rounds agree (see `timing.steady`)
+    rounds: how often every quantity of every variant is measured at most; each less often where its rounds agree (see `timing.steady`)
     settle_seconds: longest warm-up of one variant
     patience_seconds: no further round is begun after so much time
     most_threads: torch gets no more CPU threads than these; `None` leaves its own choice
@@ -109,6 +109,7 @@ class _Process:
         self.samples: dict[str, dict[str, float]] = {name: {} for name in self.variants}
         self.prepared: dict[str, timing.Prepared] = {}
         self.settled: dict[str, bool] = {}
+        self.first: dict[str, list[float]] = {}
         self.clocks: list[dict[str, Any]] = []
         self.rounds_done = 0
         self.medians: dict[tuple[str, str], list[float]] = {}
@@ -191,13 +192,14 @@ class _Process:
         """variant → quantity → values of all rounds; on a slow or busy machine fewer rounds than planned."""
         values: dict[str, dict[str, list[float]]] = {name: {} for name in self.variants}
         for turn in range(self.plan.rounds):
-            if turn and (self._late() or timing.steady(self.medians[name, quantity] for name, quantity in self.medians if name in self._alive())):
+            left = [name for name in self._turn(3 + turn) if self._undecided(name)]
+            if turn and (self._late() or not left):
                 break
-            self._each("rounds", self._turn(3 + turn), lambda variant: self._round(variant, values[variant.id]))
+            self._each("rounds", left, lambda variant: self._round(variant, values[variant.id]))
             self.rounds_done = turn + 1
-        began = time.perf_counter()
-        for turn in range(HOST_ROUNDS * self.rounds_done):
-            if turn and (self._late() or turn >= self.rounds_done and time.perf_counter() - began > patience.HOST_SECONDS):
+        began, least = time.perf_counter(), min(self.rounds_done, timing.LEAST_ROUNDS)
+        for turn in range(HOST_ROUNDS * least):
+            if turn and (self._late() or turn >= least and time.perf_counter() - began > patience.HOST_SECONDS):
                 break
             whole = [name for name in self._turn(100 + turn) if not self.variants[name].brief]
             self._each("host time", whole, lambda variant: self._host_block(variant, values[variant.id]))
@@ -205,6 +207,10 @@ class _Process:
             for found in values.values():
                 found.setdefault("wall_time", found.get("host_time", []))
         return values
+
+    def _undecided(self, name: str) -> list[str]:
+        """The quantities of a variant whose rounds do not agree yet, or are too few; host time has rounds of its own."""
+        return [quantity for quantity in self.prepared[name].blocks if quantity != "host_time" and not timing.steady([self.medians.get((name, quantity), [])])]
 
     def _late(self) -> bool:
         return time.perf_counter() - self.began > self.plan.patience_seconds
@@ -261,21 +267,27 @@ class _Process:
         self.prepared[variant.id] = self.bench.prepare(call, sets, variant.brief)
 
     def _settle(self, variant: Variant) -> None:
-        self.settled[variant.id] = timing.settle(self.prepared[variant.id].warm, self.plan.settle_seconds)
+        """Warms one variant up. On a GPU the last blocks of that, which agree, are the first round of what they measure."""
+        gpu = "gpu_time" in self.prepared[variant.id].blocks
+        values = timing.warmed(self.prepared[variant.id].warm, self.plan.settle_seconds, _enough_on_a_gpu if gpu else timing.settled)
+        self.settled[variant.id] = timing.settled(values) or gpu and timing.at_rest(values)
+        if gpu and self.settled[variant.id]:
+            self.first[variant.id] = values[-timing.AT_REST:]
+            self._look_at_clocks(variant)
 
     def _round(self, variant: Variant, values: dict[str, list[float]]) -> None:
-        prepared = self.prepared[variant.id]
-        for quantity, block in prepared.blocks.items():
-            if quantity == "host_time":
-                continue
-            began = time.perf_counter()
-            found = [block()]
-            again = timing.repeats(time.perf_counter() - began) - 1
-            found += [block() for _ in range(again)]
+        for quantity in self._undecided(variant.id):
+            warmed = self.first.pop(variant.id, []) if quantity == "gpu_time" else []
+            found = warmed or _repeated(self.prepared[variant.id].blocks[quantity])
             values.setdefault(quantity, []).extend(found)
             self.medians.setdefault((variant.id, quantity), []).append(median(found))
-            if quantity == "gpu_time" and self.sampler.available:
-                self.clocks.append({"variant": variant.id, **self.sampler.sample()})
+            if quantity == "gpu_time" and not warmed:
+                self._look_at_clocks(variant)
+
+    def _look_at_clocks(self, variant: Variant) -> None:
+        """Right after the device has worked for this variant."""
+        if self.sampler.available:
+            self.clocks.append({"variant": variant.id, **self.sampler.sample()})
 
     def _notes(self, name: str) -> dict[str, Any]:
         prepared = self.prepared[name]
@@ -292,6 +304,18 @@ class _Process:
         """The last thing of a process: whatever becomes of it, all else has been measured."""
         self.report.at("naive_inplace", "the mask step alone")
         return mask_step.measure(self.bench, self.plan.device, self.plan.workload, self._late)
+
+
+def _enough_on_a_gpu(values: list[float]) -> bool:
+    return timing.at_rest(values) or timing.settled(values)
+
+
+def _repeated(block: timing.Block) -> list[float]:
+    """The values of one round: a short block is repeated."""
+    began = time.perf_counter()
+    found = [block()]
+    again = timing.repeats(time.perf_counter() - began) - 1
+    return found + [block() for _ in range(again)]
 
 
 def _status(variant: Variant, heard: Any) -> str:

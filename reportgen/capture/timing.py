@@ -32,6 +32,7 @@ STEADY = 0.005
 """Rounds of one process that agree within this share decide its median: the simulation of the rule (`numbers.power`) takes 0.5 % as
 the least noise that a process has, and a further round could move the median by half of that at most."""
 LEAST_ROUNDS = 2
+AT_REST = 3
 
 
 def forwards_per_graph(seconds: float, sets: int = 1) -> int:
@@ -68,15 +69,28 @@ def settled(values: list[float], agreement: float = AGREEMENT) -> bool:
     return max(medians) <= min(medians) * (1 + agreement)
 
 
+def at_rest(values: Sequence[float]) -> bool:
+    """True if the last three values agree within `STEADY`: earlier than `settled`, for what is held against a later round all the same.
+
+    >>> at_rest([9.0, 100.0, 100.4, 100.2]), at_rest([100.0, 100.6, 100.2]), at_rest([100.0, 100.0])
+    (True, False, False)
+    """
+    last = values[-AT_REST:]
+    return len(last) == AT_REST and max(last) <= min(last) * (1 + STEADY)
+
+
 def settle(block: Block, most_seconds: float, clock: Callable[[], float] = time.perf_counter) -> bool:
     """Repeats a block until it has settled, for `most_seconds` at most; tells whether it has."""
+    return settled(warmed(block, most_seconds, settled, clock))
+
+
+def warmed(block: Block, most_seconds: float, enough: Callable[[list[float]], bool], clock: Callable[[], float] = time.perf_counter) -> list[float]:
+    """The values of a block that is repeated until they are enough, for `most_seconds` at most."""
     began, values = clock(), []
     while True:
         values.append(block())
-        if settled(values):
-            return True
-        if clock() - began >= most_seconds:
-            return False
+        if enough(values) or clock() - began >= most_seconds:
+            return values
 
 
 def steady(rounds: Iterable[Sequence[float]]) -> bool:

@@ -54,7 +54,7 @@ class Protocol:
     """How the numbers were taken; `None` where it does not apply or was not recorded.
 
     processes, rounds: fresh timing processes, and how often each measured every quantity at most
-    rounds_done: rounds of each process
+    rounds_done: the most rounds that any quantity took in each process
     timer: the ways in which GPU time was taken, each once
     forwards_per_graph, forwards_per_wall_block, calls_per_host_block, settled: variant → how many
     input_sets: sets of operands that cold inputs rotate through

@@ -95,6 +95,7 @@ def rounds_of(seconds, one_clock: bool = False):
     names = ("a", "b")
     process.variants = {name: SimpleNamespace(id=name, pinned=nullcontext, brief=name == "extra", slow_start=False) for name in (*names, "extra")}
     process.failures, process.phases, process.lap, process.began, process.medians, process.rounds_done = {}, {}, 0.0, rounds.time.perf_counter(), {}, 0
+    process.first, process.settled, process.clocks = {}, {}, []
     process.report = SimpleNamespace(at=lambda *_: None)
     process.plan = rounds.Plan("cpu", SimpleNamespace(), (*names, "extra"), process=0, rounds=3, settle_seconds=0.0)
     process.sampler = SimpleNamespace(available=False)
@@ -117,9 +118,9 @@ def test_host_time_is_taken_in_many_short_blocks_with_the_variants_in_turn():
     process, values, taken = rounds_of(lambda number: 0.1 * number)
     host = [entry for entry in taken if entry.endswith("host_time")]
     assert process.failures == {}
-    assert len(values["a"]["host_time"]) == len(values["b"]["host_time"]) == 12
+    assert len(values["a"]["host_time"]) == len(values["b"]["host_time"]) == 8
     assert set(values["extra"]) == {"wall_time"}, "of an extra no more than its deciding time is taken"
-    assert all({host[i][0], host[i + 1][0]} == {"a", "b"} for i in range(0, 24, 2))
+    assert all({host[i][0], host[i + 1][0]} == {"a", "b"} for i in range(0, 16, 2))
 
 
 def test_rounds_end_when_they_agree():
@@ -133,7 +134,48 @@ def test_rounds_end_when_they_agree():
     assert process.rounds_done == 2
 
 
+def test_a_further_round_measures_what_the_others_left_open_and_nothing_else():
+    """What is off is the first variant's first round of five short blocks; the third round is that variant's alone."""
+    process, values, taken = rounds_of(lambda number: 0.102 if number <= 5 else 0.1)
+    off = taken[0].split()[0]
+    assert process.rounds_done == 3 and {name: len(values[name]["wall_time"]) for name in values} == {name: 15 if name == off else 10 for name in ("a", "b", "extra")}
+    assert values[off]["wall_time"] == [0.102] * 5 + [0.1] * 10
+    assert all(len(values[name]["host_time"]) == 8 for name in ("a", "b"))
+
+
+def test_on_a_gpu_the_last_blocks_of_the_warm_up_are_the_first_round():
+    """Four blocks: the last three agree within half a per cent. The second round takes five short ones, and agrees with them."""
+    from types import SimpleNamespace
+
+    taken = iter([130.0, 100.0, 100.2, 100.4, *[100.3] * 5])
+    process = object.__new__(rounds._Process)
+    process.plan, process.settled, process.first, process.medians, process.clocks = rounds.Plan("cuda", SimpleNamespace(), ("a",), 0, 3, 10.0), {}, {}, {}, []
+    process.sampler = SimpleNamespace(available=True, sample=lambda: {"sm_mhz": 1980})
+    block = lambda: next(taken)  # noqa: E731 - one block, twice
+    process.prepared = {"a": SimpleNamespace(blocks={"gpu_time": block}, warm=block)}
+    variant, values = SimpleNamespace(id="a"), {}
+    process._settle(variant)
+    assert process.settled == {"a": True} and len(process.clocks) == 1
+    process._round(variant, values)
+    assert values == {"gpu_time": [100.0, 100.2, 100.4]} and process._undecided("a") == ["gpu_time"] and len(process.clocks) == 1
+    process._round(variant, values)
+    assert process.medians["a", "gpu_time"][0] == 100.2 and process._undecided("a") == [] and len(process.clocks) == 2
+
+
+def test_what_does_not_come_to_rest_is_measured_anew():
+    from types import SimpleNamespace
+
+    falling = iter(200.0 * 0.9**number for number in range(1000))
+    process = object.__new__(rounds._Process)
+    process.plan, process.settled, process.first, process.clocks = rounds.Plan("cuda", SimpleNamespace(), ("a",), 0, 3, 0.0), {}, {}, []
+    process.sampler = SimpleNamespace(available=False)
+    block = lambda: next(falling)  # noqa: E731
+    process.prepared = {"a": SimpleNamespace(blocks={"gpu_time": block}, warm=block)}
+    process._settle(SimpleNamespace(id="a"))
+    assert process.settled == {"a": False} and process.first == {}
+
+
 def test_where_a_call_returns_when_its_work_is_done_wall_time_is_host_time():
     process, values, taken = rounds_of(lambda number: 0.1 * number, one_clock=True)
-    assert values["a"]["wall_time"] == values["a"]["host_time"] and len(values["a"]["wall_time"]) == 12
-    assert len(taken) == len(values["extra"]["wall_time"]) + 24, "each block is measured once"
+    assert values["a"]["wall_time"] == values["a"]["host_time"] and len(values["a"]["wall_time"]) == 8
+    assert len(taken) == len(values["extra"]["wall_time"]) + 16, "each block is measured once"
