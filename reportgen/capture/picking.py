@@ -28,6 +28,11 @@ def listener(stop: bool = False) -> Any:
             super().__init__()
             self.ops: list[str] = []
 
+        @classmethod
+        def _should_skip_dynamo(cls) -> bool:
+            """Nothing is compiled in here. torch would import its compiler to say so to it, which takes seconds."""
+            return False
+
         def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             self.ops.append(function._schema.name)
             if stop and self.ops[-1] in BY_OP:

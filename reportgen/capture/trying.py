@@ -139,7 +139,7 @@ def _values(inputs: Inputs, program: Callable[[Inputs], Any], choice: str) -> di
     with torch.enable_grad() if inputs.upstream is not None else torch.no_grad():
         leaves = _leaves(inputs)
         with pinned(choice):
-            torch.manual_seed(SEED)
+            _seed()
             output = program(leaves)
         values["output"] = output.detach()
         if inputs.upstream is not None:
@@ -147,9 +147,17 @@ def _values(inputs: Inputs, program: Callable[[Inputs], Any], choice: str) -> di
             values.update({GRADIENTS[name]: gradient for name, gradient in zip(inputs.wants, gradients)})
         if inputs.keys_show:
             with pinned(choice):
-                torch.manual_seed(SEED)
+                _seed()
                 values[AGAIN] = program(leaves).detach()
     return values
+
+
+def _seed() -> None:
+    """Seeds what draws dropout. `torch.manual_seed` does the same, and imports the compiler at its first use, which takes seconds."""
+    import torch
+
+    torch.default_generator.manual_seed(SEED)
+    torch.cuda.manual_seed_all(SEED)
 
 
 def _picked(inputs: Inputs, program: Callable[[Inputs], Any]) -> str | None:
