@@ -132,7 +132,7 @@ def of_run(site: Site, facts: RunFacts) -> str:
     sections = [(finding, verdicts(said(site, facts, finding), root(at), finding, None), advice(site, facts, finding), finding.steps(facts) if finding.steps else None, evidence(site, facts, finding, at, throughout))
                 for finding in site.findings if finding not in same]
     lines = [(finding, [claim.id for claim in finding.claims]) for finding in same]
-    return page("run_findings.md.j2", at, device=device_said(facts), featured=site.first.said, sections=sections, alike=lines, run_caveats=caveats.travelling(facts), stands=stands(facts),
+    return page("run_findings.md.j2", at, device=device_said(facts), workload=facts.workload.name, featured=site.first.said, sections=sections, alike=lines, run_caveats=caveats.travelling(facts), stands=stands(facts),
                 throughout=throughout, unsafe_at="#is-it-right")
 
 

@@ -14,6 +14,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 from ..saying.elements import styled
+from . import slim
 from .charts import numbers
 from .charts.paint import TAG
 from .charts.palettes import of_a_site
@@ -21,6 +22,7 @@ from .charts.palettes import of_a_site
 STYLE = "assets/charts.css"
 _IMAGE = re.compile(r'<img\b[^>]*\bsrc="([^":]+\.svg)"[^>]*>')
 _CHART = '<svg class="chart"'
+_PICTURE = re.compile(r'\b(?:href|src)="([^"#]+\.svg)')
 _TABLE = re.compile(r"<table\b.*?</table>", re.S)
 _METADATA = re.compile(r"\s*<metadata>(.*?)</metadata>", re.S)
 _THOUSANDS = re.compile(r"[-−]?\d{1,3}(?:,\d{3})+(?:\.\d+)?|−\d[\d.]*")
@@ -32,8 +34,9 @@ LAYOUT = """
 
 
 def finish(site: Path) -> None:
-    """Rewrites every page below `site`, and writes a CSV beside each chart and each table, and one style sheet."""
+    """Rewrites every page below `site`, and writes a CSV beside each chart and each table, and one style sheet. A picture that is in its pages has no file."""
     pictures: dict[str, str | None] = {}
+    linked: set[str] = set()
 
     def read(path: str) -> str | None:
         if path not in pictures:
@@ -45,14 +48,17 @@ def finish(site: Path) -> None:
         at = page.relative_to(site).as_posix()
         text, tables = finished(page.read_text(encoding="utf-8"), at, read)
         page.write_text(text, encoding="utf-8")
+        linked.update(_beside(at, target) for target in _PICTURE.findall(text))
         for name, table in tables.items():
             (site / name).write_text(table, encoding="utf-8")
     for path, picture in pictures.items():
         table = carried(picture or "")
         if table:
             (site / path).with_suffix(".csv").write_text(table, encoding="utf-8")
+    for path in pictures.keys() - linked:  # each stands in the pages that show it
+        (site / path).unlink(missing_ok=True)
     (site / STYLE).parent.mkdir(parents=True, exist_ok=True)
-    (site / STYLE).write_text(of_a_site() + LAYOUT, encoding="utf-8")
+    (site / STYLE).write_text(of_a_site() + slim.SHEET + LAYOUT, encoding="utf-8")
 
 
 def finished(text: str, at: str, read: Callable[[str], str | None]) -> tuple[str, dict[str, str]]:
@@ -68,7 +74,7 @@ def finished(text: str, at: str, read: Callable[[str], str | None]) -> tuple[str
     def picture(found: re.Match[str]) -> str:
         nonlocal count
         source = html.unescape(found[1])
-        drawn = read(posixpath.normpath(posixpath.join(posixpath.dirname(at), source)))
+        drawn = read(_beside(at, found[1]))
         if drawn is None or _CHART not in drawn:
             return found[0]
         count += 1
@@ -77,7 +83,7 @@ def finished(text: str, at: str, read: Callable[[str], str | None]) -> tuple[str
     def table(found: re.Match[str]) -> str:
         name = f"{at.removesuffix('.html')}-table-{len(tables) + 1}.csv"
         tables[name] = as_csv(found[0])
-        return labelled(found[0]) + _link(posixpath.basename(name), "table")
+        return slim.table(labelled(found[0])) + _link(posixpath.basename(name), "table")
 
     text = _TABLE.sub(table, _IMAGE.sub(picture, text))
     if count or tables:
@@ -93,6 +99,11 @@ def labelled(table: str) -> str:
     return table.replace('class="matrix"', f'class="matrix" style="{html.escape(styled(heads))}"', 1)
 
 
+def _beside(at: str, target: str) -> str:
+    """The path below the site of what an attribute of the page `at` names."""
+    return posixpath.normpath(posixpath.join(posixpath.dirname(at), html.unescape(target)))
+
+
 def _link(target: str, what: str) -> str:
     return f'<a class="csv" href="{html.escape(target)}" download aria-label="This {what} as CSV">CSV</a>'
 
@@ -104,7 +115,7 @@ def inlined(drawn: str, prefix: str) -> str:
     label = re.match(r"<svg [^>]*>\s*<title>(.*?)</title>", body, re.S)
     if label:  # as a title of the whole it would cover the marks' own
         body = body.replace(f"<title>{label[1]}</title>", "", 1).replace("<svg ", f'<svg aria-label="{html.escape(html.unescape(label[1]))}" ', 1)
-    return TAG.sub(lambda found: _of(prefix, found[0]), body).strip()
+    return slim.picture(TAG.sub(lambda found: _of(prefix, found[0]), body).strip())
 
 
 def _of(prefix: str, tag: str) -> str:

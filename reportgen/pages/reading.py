@@ -58,7 +58,7 @@ def of_run(site: Site, facts: RunFacts) -> str:
     """`runs/<slot>/hardware.md`, of a run that the shared pages do not show: every reading's evidence; of the featured device itself only where an answer comes out otherwise."""
     at = run_path(facts.slot)
     same = [reading for reading in READINGS if _alike(site, facts.slot, facts.device.slug, reading)]
-    return page("run_hardware.md.j2", at, device=device_said(facts), featured=site.first.said, section=SECTION, counting=evaluate(COUNTING, facts), run_caveats=caveats.travelling(facts), stands=stands(facts),
+    return page("run_hardware.md.j2", at, device=device_said(facts), workload=facts.workload.name, featured=site.first.said, section=SECTION, counting=evaluate(COUNTING, facts), run_caveats=caveats.travelling(facts), stands=stands(facts),
                 sections=[(reading, path(reading), parts(site, facts, reading, at)) for reading in READINGS if reading not in same],
                 alike=[(reading, path(reading)) for reading in same])
 

@@ -121,7 +121,7 @@ def of_run(site: Site, facts: RunFacts) -> str:
     at = f"runs/{facts.slot}/variants.md"
     same = [v for v in facts.variants.values() if same_device(site, facts.device.slug) and v.ok and _ran(v) == _ran(site.featured.variants[v.id])]
     sections = [(v, site.chart(facts, picture, at) if (picture := pictures.lanes(v)) else "", activities(v), whys(v)) for v in facts.variants.values() if v not in same]
-    return page("run_variants.md.j2", at, device=device_said(facts), featured=site.first.said, stands=stands(facts), sections=sections, alike=same)
+    return page("run_variants.md.j2", at, device=device_said(facts), workload=facts.workload.name, featured=site.first.said, stands=stands(facts), sections=sections, alike=same)
 
 
 def _ran(variant: VariantFacts) -> tuple[tuple[str, str], ...]:

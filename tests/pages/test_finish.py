@@ -87,3 +87,16 @@ def test_a_chart_has_the_numbers_of_its_file_beside_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize("cell, written", [("-1.5", "-1.5\n"), ("-x", "'-x\n"), ("@a", "'@a\n"), (None, '""\n'), (1.25, "1.25\n"), ("a,b", '"a,b"\n')])
 def test_a_cell_is_a_number_or_harmless_words(cell: object, written: str) -> None:
     assert numbers.written([[cell]]) == written
+
+
+def test_a_picture_in_its_pages_has_no_file_of_its_own_and_one_that_is_linked_has(tmp_path: Path) -> None:
+    """A run's page lies beside its pictures' folder; what no page names any more would double each run."""
+    own = PAGE.replace("../runs/d/w/charts", "charts")
+    for name, content in {"runs/d/w/index.html": own, "runs/d/w/charts/times.svg": PICTURE, "runs/d/w/charts/other.svg": PICTURE, "runs/d/w/charts/linked.svg": PICTURE,
+                          "a.html": PAGE.replace("times", "linked").replace("<table>", '<a href="runs/d/w/charts/linked.svg">x</a><table>').replace("../runs", "runs")}.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    finish.finish(tmp_path)
+    text = (tmp_path / "runs/d/w/index.html").read_text(encoding="utf-8")
+    assert "<img" not in text and '</svg><a class="csv" href="charts/times.csv"' in text
+    assert sorted(file.name for file in (tmp_path / "runs/d/w/charts").iterdir()) == ["linked.csv", "linked.svg", "other.svg", "times.csv"]
