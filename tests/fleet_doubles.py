@@ -11,7 +11,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 NODE = """
-import sys, time
+import os, sys, time
 sys.path[:0] = [{root!r}, {tests!r}]
 from pathlib import Path
 import run_builder
@@ -20,6 +20,15 @@ folder = Path({folder!r})
 def note(what):
     with (folder / "log").open("a") as log:
         log.write(f"{name} {{what}}\\n")
+def lives(number):
+    try:
+        return "Z" != open(f"/proc/{{number}}/stat").read().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+before = (folder / "pids").read_text().split() if (folder / "pids").exists() else []
+if any(lives(number) for number in before):
+    (folder / "met").write_text({name!r})
+(folder / "pids").write_text(" ".join([*before, str(os.getpid())]))
 note("begins")
 while (folder / "slow").exists():
     time.sleep(0.05)
@@ -63,6 +72,7 @@ def python(folder: Path, name: str) -> str:
     """A Python of a node that writes a made-up run of the device `nvidia-<name>`.
 
     In `folder`: `log` says who began, ended and failed; `broken` names those that fail; while there is `slow`, all take longer.
+    `met` is there if one began while another was at work.
     """
     script, made = folder / f"{name}.py", folder / f"python-{name}"
     script.write_text(NODE.format(root=str(ROOT), tests=str(ROOT / "tests"), folder=str(folder), name=name))

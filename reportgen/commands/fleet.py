@@ -38,6 +38,7 @@ def _fleet(chosen: argparse.Namespace, layout: Layout, stages: Stages) -> int:
     stages.at("the runs lie in build/fleet, and the same command merges them")
     for one in outcomes:
         print(_line(one), flush=True)
+    failed = any(one.folder is None for one in outcomes)
     fresh = [one for one in outcomes if one.folder is not None and not one.merged]
     if fresh:
         reviewing.take_in([one.folder for one in fresh if one.folder is not None], layout, stages, chosen.accept)
@@ -46,8 +47,8 @@ def _fleet(chosen: argparse.Namespace, layout: Layout, stages: Stages) -> int:
         publish.build_site(layout, layout.docs)
         print("the site: open site/index.html, or `make serve`")
     else:
-        print("there is nothing to merge; ARGS=--anew takes every kind again")
-    return int(any(one.folder is None for one in outcomes))
+        print("there is nothing to merge" if failed else "no kind is missing; ARGS=--anew takes every one again")
+    return int(failed)
 
 
 def _line(one: Any) -> str:

@@ -173,11 +173,18 @@ class Taking:
 
     def _cancel(self, folder: Path, job: Any) -> None:
         """Ends a job, and waits until it has ended: it must not disturb the next one."""
-        with contextlib.suppress(Exception):  # it may have ended meanwhile
-            job.cancel(check=False)
-        process = Process.read(_text(folder / "process")) if self.fleet.cluster == "local" else None
+        if self.fleet.cluster == "slurm":
+            with contextlib.suppress(Exception):  # it may have ended meanwhile
+                job.cancel(check=False)
+        told, lives = None, self.fleet.cluster == "local"
         deadline = time.monotonic() + PATIENCE
-        while time.monotonic() < deadline and (not job.done(force_check=True) or (process is not None and process.lives)):
+        while (lives or not job.done(force_check=True)) and time.monotonic() < deadline:
+            process = Process.read(_text(folder / "process")) if self.fleet.cluster == "local" else None
+            lives = process is not None and process.lives
+            if lives and process is not None and process != told:
+                told = process  # profiling cleans up; a second signal would break that off
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(process.number, signal.SIGTERM)
             time.sleep(self.poll if self.fleet.cluster == "local" else 5 * self.poll)
 
 

@@ -55,7 +55,9 @@ def test_another_setting_and_anew_are_taken_and_a_damaged_run_is_missing(tmp_pat
 
 
 @pytest.mark.usefixtures("submitit_here")
-def test_what_is_interrupted_has_ended_when_the_command_ends(tmp_path: Path):
+@pytest.mark.parametrize("ignored", [False, True], ids=["in a terminal", "in the background of a script"])
+def test_what_is_interrupted_has_ended_when_the_command_ends(tmp_path: Path, ignored: bool):
+    """A script's background ignores Ctrl-C, and so does all that is started there."""
     fleet = local(tmp_path, "one")
     (tmp_path / "slow").touch()
 
@@ -64,8 +66,13 @@ def test_what_is_interrupted_has_ended_when_the_command_ends(tmp_path: Path):
             time.sleep(0.02)
         raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
-        taking(fleet, tmp_path, stop).run()
+    former = signal.signal(signal.SIGINT, signal.SIG_IGN) if ignored else None
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            taking(fleet, tmp_path, stop).run()
+    finally:
+        if ignored:
+            signal.signal(signal.SIGINT, former)
     process = Process.read((tmp_path / "fleet" / "one" / "process").read_text())
     assert process is not None and not process.lives
     (tmp_path / "slow").unlink()
@@ -88,12 +95,12 @@ def test_a_job_sees_the_gpus_that_the_command_sees(tmp_path: Path, monkeypatch: 
     """submitit's local executor hides every GPU that it did not give out."""
     (tmp_path / "tells").write_text(f"#!/bin/sh\necho \"GPUs ${{CUDA_VISIBLE_DEVICES-all}}\" >> {tmp_path}/told\n")
     (tmp_path / "tells").chmod(0o755)
-    fleet = Fleet("local", (Kind("a", str(tmp_path / "tells")),))
+    fleet = Fleet("local", (Kind("a", str(tmp_path / "tells")), Kind("b", str(tmp_path / "tells"), container=("env", "CUDA_VISIBLE_DEVICES=1"))))
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "GPU-4711")
     taking(fleet, tmp_path).run()
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES")
     taking(fleet, tmp_path).run()
-    assert (tmp_path / "told").read_text() == "GPUs GPU-4711\nGPUs all\n"
+    assert (tmp_path / "told").read_text() == "GPUs GPU-4711\nGPUs 1\nGPUs all\nGPUs 1\n"
 
 
 def shell(folder: Path, text: str) -> list[str]:

@@ -103,3 +103,12 @@ def test_doctors_answer_that_a_report_is_limited_is_no_failure_of_makes(tmp_path
     stand_in.chmod(0o755)
     done = make(tmp_path, "doctor", "ARGS=--json", f"ENVIRONMENTS=echo {stand_in}; :")
     assert (done.returncode, done.stdout) == (make_ends_with, "-m reportgen doctor --json\n")
+
+
+def test_the_fleet_is_started_by_the_environment_that_has_what_sends_jobs(tmp_path):
+    (tmp_path / "tell.py").write_text(TELL)
+    stand_in = tmp_path / "python"
+    stand_in.write_text(f'#!/bin/sh\nexec {sys.executable} {tmp_path}/tell.py "$@"\n')
+    stand_in.chmod(0o755)
+    done = make(tmp_path, "fleet", "FLEET=my fleet.toml", "ACCEPT=1", "ARGS=--anew", f"ENVIRONMENTS=echo {stand_in}; :")
+    assert json.loads(done.stdout)["arguments"] == ["-E", "-m", "reportgen", "fleet", "my fleet.toml", "--switch", "ACCEPT=1", "--anew"]

@@ -161,6 +161,27 @@ def test_a_wheelhouse_is_used_where_it_has_wheels_for_this_python(only, tmp_path
     assert ("--no-index" in install) is used
 
 
+@pytest.mark.parametrize(("wheel", "source"), [(None, ()), ("submitit-1.5.4-py3-none-any.whl", ("--no-index", "--find-links", "WHEELHOUSE"))])
+def test_what_sends_jobs_is_added_to_the_pages_once_with_hashes(only, tmp_path, nothing_installed, monkeypatch, wheel, source):
+    fake(only, "python3", "3.12")
+    wheelhouse, lock = tmp_path / "wheelhouse", tmp_path / "fleet.txt"
+    wheelhouse.mkdir()
+    if wheel:
+        (wheelhouse / wheel).touch()
+    monkeypatch.setattr(environments, "FLEET", lock)
+    for content in ("a==1", "a==1", "a==2"):
+        lock.write_text(content)
+        assert environments.fleet(None, tmp_path / ".venv", wheelhouse) == str(tmp_path / ".venv" / "bin" / "python")
+    assert [call[0] for call in nothing_installed] == ["create", "pip", "pip", "pip"]
+    assert [str(one).replace(str(wheelhouse), "WHEELHOUSE") for one in nothing_installed[2]] == [
+        "pip", "--quiet", *source, "--require-hashes", "--no-deps", "--only-binary", ":all:", "-r", str(lock)]
+
+
+def test_the_lock_of_the_fleet_is_three_packages_that_the_pages_do_not_pin():
+    names = [set(re.findall(r"^([a-z0-9-]+)==", (ROOT / "requirements" / f"{name}.txt").read_text(), re.M)) for name in ("fleet", "pages")]
+    assert names[0] == {"cloudpickle", "submitit", "typing-extensions"} and not names[0] & names[1]
+
+
 def test_a_python_with_wheels_beside_a_newer_one_is_taken(only, tmp_path, nothing_installed):
     fake(only, "python3", "3.15")
     fake(only, "python3.12", "3.12")
