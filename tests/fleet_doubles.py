@@ -103,7 +103,7 @@ def sent(folder: Path) -> Sequence[str]:
     return sorted(file.stem for file in folder.glob("*.sh"))
 
 
-def until(true: Callable[[], bool], seconds: float = 20.0) -> None:
+def until(true: Callable[[], bool], seconds: float = 60.0) -> None:
     """Waits until something is so."""
     deadline = time.monotonic() + seconds
     while not true():

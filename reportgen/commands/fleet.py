@@ -6,8 +6,10 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from ..company import disk
+from ..company.disk import Need
 from ..run.layout import Layout
-from . import reviewing, starting
+from . import reviewing, saving, starting
 from .interruption import Stages
 
 DESCRIPTION = """Sends one job per kind of GPU in the TOML file, each alone on its node, and waits. The runs that came are merged, all or none, and rendered once.
@@ -32,6 +34,7 @@ def _fleet(chosen: argparse.Namespace, layout: Layout, stages: Stages) -> int:
 
     fleet = plan.read(chosen.file)
     publish.refuse_damaged(layout, chosen.accept)
+    disk.ready([Need(layout.root / "build", saving.PASSES), Need(layout.recorded, saving.EVIDENCE * len(fleet.kinds)), Need(layout.site, saving.SITE), Need(layout.root, 0)], layout.root)
     stages.at(KEPT[fleet.cluster])
     taking = jobs.Taking(fleet, layout.root, layout.root / "build" / "fleet", starting.say, chosen.anew)
     outcomes = taking.run()

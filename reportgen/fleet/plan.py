@@ -62,10 +62,10 @@ class Kind:
         return [*self.container, self.python, "-m", "reportgen", "profile", "--for-report", "--into", str(into), "--device", self.device, *options]
 
     def slurm(self) -> dict[str, Any]:
-        """The parameters of submitit's Slurm executor: one node, which is this job's alone."""
+        """The parameters of submitit's Slurm executor: one node, which is this job's alone with all of its memory (`--mem=0`); no key of submitit's own."""
         given = {name: value for name in SLURM if (value := getattr(self, name))}
         return {"job_name": f"reportgen-{self.name}", "time": int(self.minutes) + SPARE, "nodes": 1, "ntasks_per_node": 1, "exclusive": True,
-                "wckey": "reportgen", **given, **({"setup": list(self.setup)} if self.setup else {})}
+                "mem": "0", "wckey": None, **given, **({"setup": list(self.setup)} if self.setup else {})}
 
 
 @dataclass(frozen=True)

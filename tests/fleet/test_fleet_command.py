@@ -121,3 +121,17 @@ def test_a_file_that_is_wrong_is_two_lines_before_anything_is_sent(checkout: Pat
     assert fleet(checkout, tmp_path / "fleet.toml") == (2, "", (
         f"error: {tmp_path}/fleet.toml: kinds.seven.workload is 'huge', which is no preset\n  what to do: there are article, article-fp16, long, small, wide\n"))
     assert not (checkout / "build" / "fleet" / "seven").exists()
+
+
+def test_a_disk_that_takes_no_file_is_told_before_anything_is_sent(checkout: Path, tmp_path: Path):
+    toml = file(tmp_path, "eight")
+    runs, aside = checkout / "docs" / "runs", tmp_path / "runs"
+    runs.rename(aside)
+    runs.write_text("no folder")
+    try:
+        status, said, errors = fleet(checkout, toml)
+    finally:
+        runs.unlink()
+        aside.rename(runs)
+    assert (status, said, errors.count("\n")) == (2, "", 2) and errors.startswith("error: ") and "docs/runs" in errors
+    assert doubles.log(tmp_path) == []

@@ -111,13 +111,13 @@ def shell(folder: Path, text: str) -> list[str]:
 
 def test_profiling_that_takes_too_long_is_ended(tmp_path: Path):
     told = node.profile(shell(tmp_path, "trap 'echo cleaned >&2; exit 143' TERM\nwhile :; do sleep 0.05; done"), str(tmp_path), str(tmp_path), 0.5)
-    assert (told["status"], told["late"], told["said"]) == (143, True, "cleaned\n") and 0.5 < told["seconds"] < 5
+    assert (told["status"], told["late"], told["said"]) == (143, True, "cleaned\n") and 0.5 < told["seconds"] < 15
 
 
 def test_profiling_ends_with_the_command_that_waits_for_it(tmp_path: Path):
     gone = Process(os.getpid(), "1").__str__()
     told = node.profile(shell(tmp_path, "exec sleep 60"), str(tmp_path), str(tmp_path), 60, gone)
-    assert (told["status"], told["late"]) == (-signal.SIGTERM, False) and told["seconds"] < 5
+    assert (told["status"], told["late"]) == (-signal.SIGTERM, False) and told["seconds"] < 15
 
 
 def test_a_node_gets_nothing_that_means_something_on_the_senders_machine_only():

@@ -23,6 +23,7 @@ SBATCH = """#!/bin/bash
 #SBATCH --exclusive
 #SBATCH --gres=gpu:h200:1
 #SBATCH --job-name=reportgen-h200
+#SBATCH --mem=0
 #SBATCH --nodes=1
 #SBATCH --ntasks-per-node=1
 #SBATCH --open-mode=append
@@ -30,7 +31,6 @@ SBATCH = """#!/bin/bash
 #SBATCH --partition=h200
 #SBATCH --signal=USR2@90
 #SBATCH --time=50
-#SBATCH --wckey=reportgen
 
 # setup
 module load apptainer
