@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from variants.backends import BACKENDS
-
-from ..analysis.map_series import Along, ModelCalls, Series, length
+from ..analysis.map_series import ModelCalls, Series, length
 from ..analysis.maps import Default, MapFacts, Spot
 from ..analysis.policy import Policy
 from ..questions import map_words as words
 from ..saying.tables import Column, Table, Url, columns
-from ..saying.units import Bytes, Count, FlopPerSecond, Ratio, Seconds
+from ..saying.units import Count, Seconds
 from .cells import Sentence
 
 
@@ -30,27 +28,6 @@ def _row_name(one: Series) -> str:
     return words.kind(call, head=False) + (f", {words.heads(call)}" if call.grouped else "")
 
 
-def one_series(facts: MapFacts, one: Series) -> Table:
-    """Rows are lengths; every backend's time, or why it has none."""
-    head = columns("#Keys" if one.along is Along.CACHE else "#Length", "Fastest", "#The next takes", "torch picks", "#which takes",
-                   *(f"#{words.title(name)} (µs)" for name in BACKENDS), *(("#Host (µs)",) if facts.on_gpu else ()), "#Rate", "#Peak memory")
-    return Table(head, tuple(_row(facts, spot) for spot in one.spots))
-
-
-def _row(facts: MapFacts, spot: Spot) -> tuple[object, ...]:
-    best = spot.best
-    reading = spot.point.reading(best.backend) if best else None
-    rate = FlopPerSecond(spot.call.flop / best.median) if best else None
-    return (Count(length(spot.call)), _fastest(spot), _longer(spot.margin), words.title(spot.point.picked) if spot.point.picked else "nothing", _default(spot),
-            *(_time(spot, name) for name in BACKENDS), *((Seconds(best.host).us() if best and best.host is not None else None,) if facts.on_gpu else ()),
-            rate, Bytes(reading.peak_bytes) if reading and reading.peak_bytes is not None else None)
-
-
-def _fastest(spot: Spot) -> str:
-    names = ", ".join(words.title(name) for name in spot.leaders)
-    return {"WINNER": names, "TIE": f"~ {names}", "ALONE": f"{names} only", "UNDECIDED": f"{names}?", "NOBODY": "none"}[spot.standing.name]
-
-
 def _longer(by: float | None) -> str | None:
     return None if by is None else words.longer(by)
 
@@ -60,14 +37,6 @@ def _default(spot: Spot) -> str | None:
     if spot.default is Default.WRONG:
         return "wrong result"
     return _longer(spot.loss) if spot.default is Default.LOSES else "as long" if spot.default is Default.BEST else None
-
-
-def _time(spot: Spot, backend: str) -> str | None:
-    timed = spot.timed(backend)
-    if timed:
-        return Seconds(timed.median).us()
-    reading = spot.point.reading(backend)
-    return None if reading is None else "no time" if reading.state == "ok" else reading.state
 
 
 def losses(spots: Sequence[Spot]) -> Table:
@@ -95,14 +64,6 @@ def _advised(rules: Policy, spot: Spot) -> str | None:
     """How much longer the call takes by the rules."""
     lost = rules.loses(spot)
     return None if lost is None else "as long" if lost == 0 or not rules.order(spot.call) and spot.default is Default.BEST else words.longer(lost)
-
-
-def host(facts: MapFacts) -> Table:
-    """Calls at which queueing costs at least as long as running: the shorter the call, the further up."""
-    spots = sorted((spot for spot in facts.spots if spot.host_bound and spot.best), key=lambda spot: spot.best.median if spot.best else 0.0)
-    rows = ((Sentence(words.said(spot.call)), words.title(spot.best.backend), Seconds(spot.best.median), Seconds(spot.best.host or 0.0),
-             Ratio((spot.best.host or 0.0) / spot.best.median)) for spot in spots if spot.best)
-    return Table(columns("Call", "Fastest", "#GPU time", "#Host time", "#Host ÷ GPU"), tuple(rows))
 
 
 def refusals(facts: MapFacts) -> Table:

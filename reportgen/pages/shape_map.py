@@ -14,7 +14,7 @@ from ..saying.markup import alt, label
 from ..saying.tables import Link, Table, columns
 from ..saying.units import Count, plural
 from ..shapes.record import ShapeMap
-from . import map_tables, per_device, policy_files
+from . import map_csv, map_tables, per_device, policy_files
 from .environment import page
 from .site import Draw, Site, drawn, marked, root
 
@@ -46,7 +46,7 @@ def files(site: Site) -> dict[str, str | bytes]:
         picture = curve(facts, site.draw)
         if picture:
             found[f"runs/{facts.slug}/{PICTURE}"] = picture[0]
-        found |= policy_files.files(rules)
+        found |= {map_csv.path(facts.slug): map_csv.text(facts).encode(), **policy_files.files(rules)}
         found[path] = _render(site, facts, rules, path, rest if facts is first else [], f"![{alt(picture[1])}]({root(path)}runs/{facts.slug}/{PICTURE})" if picture else "")
     return found
 
@@ -91,8 +91,8 @@ def _render(site: Site, facts: MapFacts, rules: policy.Policy, path: str, others
                 winners=[(title, map_tables.winners(some)) for title, some in grids(found)],
                 losses=map_tables.losses(loses[:HEAD]) if loses else None, more_losses=map_tables.losses(loses[HEAD:]) if loses[HEAD:] else None,
                 crossings=[words.crossing(one) for one in crossovers(found)], hosts=[words.host_bound(one) for one in host_limits(found)],
-                host=_some(map_tables.host(facts)), models=_some(map_tables.models(models(facts), rules)), wrong=_some(map_tables.wrong(facts)), refusals=_some(map_tables.refusals(facts)),
-                series=[(words.family(one), map_tables.one_series(facts, one)) for one in found], threshold=words.share(facts.threshold), floor=words.share(facts.floor),
+                every=map_csv.path(facts.slug), models=_some(map_tables.models(models(facts), rules)), wrong=_some(map_tables.wrong(facts)), refusals=_some(map_tables.refusals(facts)),
+                threshold=words.share(facts.threshold), floor=words.share(facts.floor),
                 rounds=facts.header.rounds, others=devices(others) if others else None)
 
 

@@ -13,6 +13,7 @@ from ..run.noise import NOISE_FILE
 from ..run.source import evidence
 from ..shapes import folder
 from ..shapes.record import MAP_FILE
+from . import map_csv
 from .site import MARKER, PYTHON_MARKER, SVG_MARKER
 
 NAVIGATION = "nav.yml"
@@ -42,12 +43,15 @@ def write(files: Mapping[str, str | bytes], out: Path) -> None:
 
 def stale(files: Mapping[str, str | bytes], docs: Path) -> list[str]:
     """Generated files below `docs` (they carry the marker) that are not among `files`."""
-    found = [*docs.rglob("*.md"), *docs.rglob("*.svg"), *docs.rglob("*.py"), *docs.rglob("policy.json")]
+    found = [*docs.rglob("*.md"), *docs.rglob("*.svg"), *docs.rglob("*.py"), *docs.rglob("policy.json"), *docs.glob(f"runs/*/{map_csv.FILE}")]
     names = (file.relative_to(docs).as_posix() for file in found if _generated(file))
     return sorted(name for name in names if name not in files)
 
 
 def _generated(file: Path) -> bool:
+    """Whether the file carries the marker; a CSV has no room for one, so its name tells."""
+    if file.name == map_csv.FILE:
+        return True
     with file.open("rb") as handle:
         head = handle.read(600)
     return {".md": MARKER, ".py": PYTHON_MARKER, ".json": PYTHON_MARKER}.get(file.suffix, SVG_MARKER).encode() in head

@@ -35,7 +35,7 @@ def test_a_map_brings_its_files_and_takes_them_along(tmp_path: Path):
     pages.render([recorded], out, SLOT, ROOT / "docs", [file])
     folder = out / "runs" / "nvidia-h200"
     assert (folder / "map.jsonl").read_bytes() == file.read_bytes() and "2 of 2 calls" in (out / "map.md").read_text(encoding="utf-8")
-    assert {one.name for one in folder.iterdir() if one.is_file()} == {"map.jsonl", "map.svg", "policy.json", "best_sdpa.py"}
+    assert {one.name for one in folder.iterdir() if one.is_file()} == {"map.jsonl", "map.svg", "map.csv", "policy.json", "best_sdpa.py"}
     files = pages.files([recorded], SLOT, [folder / "map.jsonl"])
     assert tree.differences(files, out) == [] and not [line for line in checks.strangers(out, files, "") if "map" in line or "policy" in line or "best_sdpa" in line]
     pages.render([recorded], out, SLOT, ROOT / "docs")
