@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
+from urllib.parse import unquote
 
 from ..saying.elements import styled
 from . import slim
@@ -101,7 +102,7 @@ def labelled(table: str) -> str:
 
 def _beside(at: str, target: str) -> str:
     """The path below the site of what an attribute of the page `at` names."""
-    return posixpath.normpath(posixpath.join(posixpath.dirname(at), html.unescape(target)))
+    return posixpath.normpath(posixpath.join(posixpath.dirname(at), unquote(html.unescape(target))))
 
 
 def _link(target: str, what: str) -> str:

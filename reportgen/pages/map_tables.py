@@ -10,6 +10,7 @@ from ..analysis.policy import Policy
 from ..questions import map_words as words
 from ..saying.tables import Column, Table, Url, columns
 from ..saying.units import Count, Seconds
+from ..shapes import answers
 from .cells import Sentence
 
 
@@ -67,12 +68,16 @@ def _advised(rules: Policy, spot: Spot) -> str | None:
 
 
 def refusals(facts: MapFacts) -> Table:
-    """What torch says where a backend takes a call not: each reason once, the most frequent first."""
+    """What torch says of a backend where that takes a call not: each reason once, the most frequent first.
+
+    What differs in the call's sizes alone is said once, with … in their place; one such call stands beside it.
+    """
     seen: dict[tuple[str, str, str], list[Spot]] = {}
     for spot in facts.spots:
         for reading in spot.point.readings:
             if reading.state not in ("ok", "wrong"):
-                seen.setdefault((reading.backend, reading.state, reading.reason or "no reason was recorded"), []).append(spot)
+                reason = answers.own_words(reading.backend, reading.reason) or "no reason was recorded"
+                seen.setdefault((reading.backend, reading.state, answers.without_sizes(reason)), []).append(spot)
     ordered = sorted(seen.items(), key=lambda item: (-len(item[1]), item[0]))
     rows = tuple((words.title(backend), state, Count(len(spots)), Sentence(reason), Sentence(words.said(spots[0].call))) for (backend, state, reason), spots in ordered)
     return Table(columns("Backend", "State", "#Calls", "In torch's words", "For one"), rows)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from variants.backends import BACKENDS
 
 from ..questions import map_words
@@ -69,19 +67,10 @@ def refusals(found: tuple[Answer, ...]) -> Table:
         for reading in one.readings:
             if reading.state == "refused":
                 text = answers.own_words(reading.backend, reading.reason) or ""
-                said.setdefault((reading.backend, _without_numbers(text)), []).append(text)
+                said.setdefault((reading.backend, answers.without_sizes(text)), []).append(text)
     ordered = sorted(said.items(), key=lambda pair: (pair[0][0] != words.FLASH, list(BACKENDS).index(pair[0][0]) if pair[0][0] in BACKENDS else 0, -len(pair[1])))
     return Table(columns("Backend", "#Calls", "torch says"),
                  tuple((words.title(name), Count(len(texts)), texts[0] if len(set(texts)) == 1 else common) for (name, common), texts in ordered))
-
-
-def _without_numbers(text: str) -> str:
-    """torch's words with … for the sizes and strides of the call, which stand behind a colon.
-
-    >>> _without_numbers("last dimension divisible by 8. Got Query.size(-1): 60, Key.size(-1): 60. Query.sizes(): [1, 32, 1, 128] instead.")
-    'last dimension divisible by 8. Got Query.size(-1): …, Key.size(-1): …. Query.sizes(): […] instead.'
-    """
-    return re.sub(r": \d+", ": …", re.sub(r": \[[\d, ]*\]", ": […]", text))
 
 
 def _pair(one: Answer, how: object) -> tuple[object, ...]:

@@ -129,3 +129,12 @@ def own_words(backend: str, reason: str | None) -> str | None:
         return words
     left = _OFF.sub("", " ".join([_NO_BACKEND.sub("", parts[0]), *said.values()])).strip()
     return left or " ".join(parts[0].split())  # it names no reason
+
+
+def without_sizes(text: str) -> str:
+    """torch's words with … for the sizes and strides of the call, which stand behind a colon.
+
+    >>> without_sizes("last dimension divisible by 8. Got Query.size(-1): 60, Key.size(-1): 60. Query.sizes(): [1, 32, 1, 128] instead.")
+    'last dimension divisible by 8. Got Query.size(-1): …, Key.size(-1): …. Query.sizes(): […] instead.'
+    """
+    return re.sub(r": \d+", ": …", re.sub(r": \[[\d, ]*\]", ": […]", text))

@@ -70,6 +70,14 @@ def test_refusals_everywhere_and_no_memory():
     assert "| math | no memory | 2 | math said why not |" in text and "| none | none |" in text
 
 
+def test_a_refusal_is_torch_s_words_about_that_backend_and_said_once_for_calls_that_differ_in_size():
+    said = ("No available kernel. Aborting execution. Memory efficient kernel not used because: Memory Efficient attention has been runtime disabled. "
+            "Flash attention kernel not used because: Got Query.size(-1): {}, Key.size(-1): {} instead. cuDNN attention kernel not used because: cuDNN attention has been runtime disabled.")
+    refused = [point(square(length), "math", math=9.0 * length, flash="refused") for length in (128, 256)]
+    worded = [replace(one, readings=tuple(replace(r, reason=said.format(n, n)) if r.backend == "flash" else r for r in one.readings)) for one, n in zip(refused, (320, 512))]
+    assert "| flash | refused | 2 | Got Query.size(-1): …, Key.size(-1): … instead. | batch 32, 16 heads, 128 queries and keys" in page(built(*worded))
+
+
 def test_nothing_but_math():
     text = page(built(*(point(square(length), "math", math=9.0 * length, flash="refused", cudnn="refused") for length in (128, 256))))
     assert "**math is the fastest right backend at 2 of 2 calls**. Torch's own pick loses at none of them." in text and "| math only | math only |" in text
