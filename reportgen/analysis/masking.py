@@ -34,6 +34,11 @@ def copied(copy: ActivityFacts) -> float | None:
     return None if copy.requested_bytes is None else copy.requested_bytes / 2
 
 
+def picked_with_mask(facts: RunFacts) -> tuple[str, ...]:
+    """The backends that torch was seen to pick for a call with an `attn_mask`, which flash refuses, and as many KV heads as heads; empty where nobody looked."""
+    return tuple(dict.fromkeys(pick.backend for pick in facts.watch.picks if pick.mask in ("bool", "float") and not pick.grouped and pick.backend))
+
+
 def takes_no_mask(facts: RunFacts, name: str) -> bool:
     """Whether this run saw the variant refuse a mask of one's own."""
     row = facts.variants[name].masked_row if name in facts.variants else None

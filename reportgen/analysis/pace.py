@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -29,7 +30,7 @@ class Pace:
     """A variant at its limit. Shares of 1, `None` where not known.
 
     host: host time ÷ wall time; bytes: its bytes at copy speed ÷ GPU time; arithmetic: its FLOP at matmul speed ÷ GPU time
-    below: steps that take longer than their bytes at copy speed, where it has several kernels
+    below: steps that do not run near copy speed and take longer than their bytes explain, where it has several kernels
     """
 
     variant: VariantFacts
@@ -49,7 +50,7 @@ def pace(facts: RunFacts, variant: VariantFacts) -> Pace:
     by_bytes, flop = known.share if known else None, arithmetic_share(facts, variant)
     waits = host is not None and host >= HOST_BOUND and wall is not None and (gpu is None or wall.low > gpu.high)
     several = sum(a.kind == "kernel" for a in variant.activities) > 1
-    return Pace(variant, Limit.OVERHEAD if waits else _of_gpu(by_bytes, flop), host, by_bytes, flop, known.slack if known and several else ())
+    return Pace(variant, Limit.OVERHEAD if waits else _of_gpu(by_bytes, flop), host, by_bytes, flop, known.below if known and several else ())
 
 
 def _bytes_known(variant: VariantFacts) -> bool:
@@ -63,6 +64,12 @@ def _of_gpu(by_bytes: float | None, flop: float | None) -> Limit:
     if flop is not None and flop >= HALF:
         return Limit.ARITHMETIC
     return Limit.UNKNOWN if by_bytes is None or flop is None else Limit.INSTRUCTIONS
+
+
+def at_limits(found: Sequence[Pace]) -> tuple[tuple[Limit, tuple[Pace, ...]], ...]:
+    """Each limit that some variant is at, in the order of the tests, with those variants: the one decision that every page about limits says."""
+    groups = ((limit, tuple(one for one in found if one.limit is limit)) for limit in Limit)
+    return tuple((limit, held) for limit, held in groups if held)
 
 
 def paces(facts: RunFacts) -> tuple[Pace, ...]:

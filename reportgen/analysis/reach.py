@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .bounds import ENOUGH
 from .kernels import main_kernel, readable, tensor_cores
 from .model import FUSED, RunFacts, VariantFacts
+from .round_trips import HALF
 from .traffic import best, forward_traffic, forward_work, needed_flop
 
 
@@ -21,8 +21,8 @@ class Reach:
 
     @property
     def reaches(self) -> bool:
-        """By any of them at least the share that counts as reaching."""
-        return any(share is not None and share >= ENOUGH for share in (self.of_copy, self.of_matmul, self.done))
+        """By any of them at least the share from which `pace` calls memory or arithmetic the limit of a forward."""
+        return any(share is not None and share >= HALF for share in (self.of_copy, self.of_matmul, self.done))
 
 
 def reach(facts: RunFacts) -> list[Reach]:

@@ -12,7 +12,7 @@ from enum import Enum
 
 from ..numbers.statistics import MINIMUM_EFFECT
 from ..run import Ceilings
-from .bounds import asked_for, moved
+from .bounds import Limit, asked_for, bound, moved
 from .model import ActivityFacts, RunFacts, VariantFacts
 from .traffic import forward_traffic
 
@@ -60,7 +60,8 @@ class RoundTrips:
     """One forward. passes, matmuls, unknown: seconds by the trace (`unknown`: steps whose bytes nobody knows); total: of all activities.
 
     by_bytes: seconds of its bytes at copy speed, the counted ones where all kernels were counted; modelled: the same by requested bytes, `None` where one is unknown
-    time: GPU time without the profiler, else the trace's total; slack: the largest first
+    time: GPU time without the profiler, else the trace's total
+    slack: time beyond the bytes, the largest first; below: the same of those steps alone that do not run near copy speed
     """
 
     passes: float
@@ -72,6 +73,7 @@ class RoundTrips:
     modelled: float | None
     time: float
     slack: tuple[Slack, ...]
+    below: tuple[Slack, ...] = ()
 
     @property
     def lead(self) -> Lead:
@@ -108,11 +110,13 @@ def round_trips(facts: RunFacts, variant: VariantFacts) -> RoundTrips | None:
     others = [a for a in variant.activities if a.role != "matmul"]
     passes = [a for a in others if (moved(a) or 0.0) >= facts.workload.score_elements]
     traffic, asked, rate = forward_traffic(variant), asked_for(variant), facts.ceilings.copy_bytes_per_s
+    slow = [a for a in (*passes, *matmuls) if bound(a, facts.ceilings).limit is not Limit.HBM]
     total, known = _seconds(variant.activities), sum(moved(a) or 0.0 for a in variant.activities)
     return RoundTrips(
         passes=_seconds(passes), matmuls=_seconds(matmuls), unknown=_seconds([a for a in others if moved(a) is None]), total=total,
         by_bytes=(traffic.total if traffic else known) / rate, counted=traffic is not None, modelled=None if asked is None else asked / rate,
-        time=variant.gpu_time.median if variant.gpu_time else total, slack=_slack([*passes, *matmuls], total, facts.ceilings))
+        time=variant.gpu_time.median if variant.gpu_time else total, slack=_slack([*passes, *matmuls], total, facts.ceilings),
+        below=_slack(slow, total, facts.ceilings))
 
 
 def _slack(activities: Sequence[ActivityFacts], total: float, ceilings: Ceilings) -> tuple[Slack, ...]:

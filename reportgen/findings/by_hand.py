@@ -12,10 +12,10 @@ from ..numbers.statistics import PROCESSES
 from ..questions import needs
 from ..questions.bar_charts import time_bars
 from ..questions.model import Advice, Because, Case, Decision, Evidence, Finding, Leads, Need, Source, claim, decide, not_measurable
-from ..questions.ranked import over_processes
+from ..questions.ranked import over_processes, too_few
 from ..questions.shared import OTHER_SHAPE, other_workload
 from ..saying.tables import Table, columns
-from ..saying.units import Count, Ratio, Saving, Seconds, plural, significant
+from ..saying.units import Count, Ratio, Saving, Seconds, significant
 
 BASE = "naive_inplace"
 COMPILED_FROM = "naive"
@@ -26,7 +26,8 @@ _FURTHER = "A fused SDPA backend is faster still."
 SCALED = Advice("Scale the queries, not the scores: `torch.matmul(q * scale, k.mT)`.", _FURTHER, more_needs="fused_faster", more_leads=Leads("fused"), saves="saves")
 FOLDED = Advice("Let the first matmul scale and mask: `torch.baddbmm(bias, q, k.mT, alpha=scale)`, with zero or −∞ in the bias.", _FURTHER, more_needs="fused_faster",
                 more_leads=Leads("fused"), saves="saves")
-COMPILE = Advice("If attention must be written by hand, use `torch.compile`.", "Compiling at the first call took {first_call} here.", more_needs="first_call", saves="saves")
+COMPILE = Advice("If attention must be written by hand, use `torch.compile`{but}.", saves="saves")
+"""but: what makes its saving less than a verdict, and what compiling costs once; it stands wherever the saving does."""
 
 _WHY = (
     Because("steps", "GPU activities: {steps}."),
@@ -50,11 +51,11 @@ COMPILED_CASES: dict[str, Case] = {
     **_cases("`torch.compile`", COMPILE),
     "too-few-less": Case(
         "within noise",
-        "`torch.compile` was timed in {few} only, too few to judge: {extra_time} with it, {base_time} without (at least {base_low} in every process).",
+        "`torch.compile` was {few}: {extra_time} with it, {base_time} without (at least {base_low} in every process).",
         because=_WHY, caveats=(OTHER_SHAPE,), advice=(COMPILE,)),
     "too-few": Case(
         "within noise",
-        "`torch.compile` was timed in {few} only, too few to judge: {extra_time} with it, {base_time} without.", because=_WHY, caveats=(OTHER_SHAPE,)),
+        "`torch.compile` was {few}: {extra_time} with it, {base_time} without.", because=_WHY, caveats=(OTHER_SHAPE,)),
 }
 
 
@@ -81,7 +82,8 @@ def compiled_rule(facts: RunFacts) -> Decision:
     one, base = facts.variants[extra].times[name], facts.variants[COMPILED_FROM].times[name]
     if len(one.samples) == len(base.samples) or len(one.samples) >= PROCESSES:
         return needs.unmet(facts, needs.compared(name, extra, COMPILED_FROM)) or rule(extra, COMPILED_FROM, facts)
-    args = {**_args(facts, extra, COMPILED_FROM), "few": plural(len(one.samples), "process", "processes"), "base_low": Seconds(base.low)}
+    args = {**_args(facts, extra, COMPILED_FROM), "few": too_few(len(one.samples)), "base_low": Seconds(base.low)}
+    args["but"] = _but(facts.variants[extra], too_few(len(one.samples)))
     threshold = rank(facts, name, (COMPILED_FROM, extra)).pair(extra, COMPILED_FROM).threshold
     if one.high * (1 + threshold) > base.low or len(base.samples) < PROCESSES:
         return decide("too-few", **args)
@@ -92,7 +94,14 @@ def _args(facts: RunFacts, extra: str, base: str) -> dict[str, object]:
     first, second, name = facts.variants[extra], facts.variants[base], deciding(facts).name
     return {"extra_time": Seconds(first.times[name].median), "base_time": Seconds(second.times[name].median), "base": second.title, "steps": _steps(first, second),
             "error": _error(first), "base_error": _error(second), "other_workload": other_workload(facts),
-            "fused_faster": bool(faster(facts, extra)), "first_call": Seconds(first.first_call.median) if first.first_call else None}
+            "fused_faster": bool(faster(facts, extra)), "but": _but(first)}
+
+
+def _but(variant: VariantFacts, few: str = "") -> str:
+    """` (timed in 1 process only, too few to judge; compiling at the first call took 2.38 s here)`; empty where there is nothing to add."""
+    once = f"compiling at the first call took {Seconds(variant.first_call.median)} here" if variant.first_call else ""
+    said = "; ".join(filter(None, (few, once)))
+    return f" ({said})" if said else ""
 
 
 def _error(variant: VariantFacts) -> str:

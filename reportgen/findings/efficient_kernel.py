@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+from variants.backends import BACKENDS, title
+
 from ..analysis import SIX, ActivityFacts, RunFacts
 from ..analysis.kernels import element_type, main_kernel, tensor_cores
+from ..analysis.masking import picked_with_mask
 from ..analysis.ranking import faster
 from ..questions import needs
 from ..questions.kernel_tables import activity_table, kernel_args, kernel_count, parts_table
 from ..questions.model import Advice, Because, Case, Chart, Decision, Evidence, Finding, Leads, claim, decide, not_measurable
 from ..questions.shared import OTHER_SHAPE, matrix_unit
 from ..run import DEFAULT
-from ..saying.units import plural
+from ..saying.units import listed, plural
 from .pinning import OBEYED
 
-_ADVICE = (Advice("Call `scaled_dot_product_attention` and let it fall back to this backend where flash cannot run. "
-                  "Keep q, k and v in a 16-bit type: the kernel computes in the type it is given.", needs="faster_than_math", when=(OBEYED,), leads=Leads(DEFAULT)),)
-"""Where it is faster than what comes after it in the dispatcher's list."""
+EFFICIENT = "efficient"
+_TYPE = "Keep q, k and v in a 16-bit type: the kernel computes in the type it is given."
+_ADVICE = (
+    Advice(f"Call `scaled_dot_product_attention` and let it fall back to this backend where flash cannot run. {_TYPE}", needs="falls_here", when=(OBEYED,), leads=Leads("falls_here")),
+    Advice(f"Where flash cannot run (an `attn_mask`), {{picked}}pin this backend (`sdpa_kernel({BACKENDS[EFFICIENT].pin})`) to get its kernel. {_TYPE}", needs="pinned_here",
+           when=(OBEYED,), leads=Leads("pinned_here")),
+)
+"""Where it is faster than math. Only where torch was seen to pick it for a mask does a call fall back to it; a call that follows either ends with this backend."""
 EIGHT = 8
 """The head dimension is to be a multiple of it, or no Tensor Core kernel can read a row."""
 _UNIT = Because("why_unit", "Tensor Cores: {why_unit}.")
@@ -60,7 +68,7 @@ def efficient_rule(facts: RunFacts) -> Decision:
     variant = facts.variants["sdpa_efficient"]
     math = facts.variants.get("sdpa_math")
     args: dict[str, object] = {**kernel_args(facts, variant, "torch"), "dtype": facts.workload.dtype, "odd_shape": facts.workload.head_dim % EIGHT != 0,
-                               "faster_than_math": variant.id in faster(facts, "sdpa_math")}
+                               **_ends(facts)}
     kernel = main_kernel(variant)
     if variant.kernels != 1 or kernel is None:
         return decide("other-count", **args)
@@ -77,6 +85,16 @@ def efficient_rule(facts: RunFacts) -> Decision:
     if silent:
         return decide("name-is-silent", **args, silent=" or ".join(silent))
     return decide("one-kernel", **args)
+
+
+def _ends(facts: RunFacts) -> dict[str, object]:
+    """What a call with a mask ends with: by itself, or under a pin; nothing where this backend is not faster than math."""
+    if "sdpa_efficient" not in faster(facts, "sdpa_math"):
+        return {"falls_here": None, "pinned_here": None, "picked": ""}
+    found = picked_with_mask(facts)
+    falls = found == (EFFICIENT,)
+    instead = [title(name) for name in found if name != EFFICIENT]
+    return {"falls_here": (DEFAULT, EFFICIENT) if falls else None, "pinned_here": None if falls else EFFICIENT, "picked": f"torch picks {listed(instead, 'or')} here: " if instead else ""}
 
 
 def _why_unit(kernel: ActivityFacts) -> str | None:

@@ -12,7 +12,7 @@ from ..questions import needs
 from ..questions.kernel_tables import kernel_args
 from ..questions.limit_words import BEYOND_CACHE, percent
 from ..questions.model import Advice, Because, Case, Decision, Finding, Leads, Question, Relies, answer, claim, decide, not_measurable
-from ..questions.right_words import CAUSAL
+from ..questions.right_words import UNMASKED
 from ..questions.shared import OTHER_SHAPE, other_workload, software
 from ..run import DEFAULT
 from ..saying.units import Bytes
@@ -26,7 +26,7 @@ FLASH_CASES: dict[str, Case] = {
         "SDPA flash is one kernel per forward{beside}: {kernel}, torch's build of FlashAttention-2.",
         caveats=(OTHER_SHAPE,),
         advice=(Advice("Call `scaled_dot_product_attention` without `attn_mask` (with as many queries as keys use `is_causal=True`): this kernel refuses "
-                "a mask.", needs="no_mask", when=(OBEYED,), leads=Leads(DEFAULT, CAUSAL)),),
+                "a mask.", needs="no_mask", when=(OBEYED,), leads=Leads(DEFAULT, UNMASKED)),),
     ),
     "other-count": Case(
         "differs",

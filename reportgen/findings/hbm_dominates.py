@@ -85,10 +85,10 @@ def _args(facts: RunFacts, found: dict[str, RoundTrips]) -> dict[str, object]:
         trips, variant = found[name], facts.variants[name]
         flop = arithmetic_share(facts, variant)
         args |= {f"{prefix}_passes": percent(trips.passes / trips.total), f"{prefix}_matmuls": percent(trips.matmuls / trips.total), f"{prefix}_share": percent(trips.share),
-                 f"unknown_{prefix}": percent(trips.unknown / trips.total), f"{prefix}_slack": listed([_left(one) for one in trips.slack]),
+                 f"unknown_{prefix}": percent(trips.unknown / trips.total), f"{prefix}_slack": listed([_left(one) for one in trips.below]),
                  f"{prefix}_flop": None if flop is None else percent(flop), f"{prefix}_side": _side(facts, variant)}
     sparing = _sparing(facts)
-    far = [one.role for one in found[PAIR[0]].slack if one.far_below and one.role != "matmul"]
+    far = [one.role for one in found[PAIR[0]].below if one.far_below and one.role != "matmul"]
     return {**args, **counted_args(*(facts.variants[name] for name in PAIR)), "far_below": f"{listed(far)} {'run' if len(far) > 1 else 'runs'}" if far else None,
             "modelled": not all(trips.counted for trips in found.values()), "fused": bool(sparing), "saves": saving(facts, PAIR[0], sparing[0]) if sparing else None, "other_workload": other_workload(facts)}
 

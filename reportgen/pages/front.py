@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..analysis import RunFacts, VariantFacts
 from ..analysis.kernels import main_kernel
+from ..analysis.ranking import deciding
 from ..numbers import power
+from ..numbers.statistics import PROCESSES
 from ..questions import caveats, right_words
 from ..questions import lead as first
 from ..questions.model import Source
+from ..questions.ranked import too_few
 from ..review.diff import example
 from ..review.diff.model import Side
 from ..saying.markup import sentence
@@ -37,8 +41,15 @@ def index(site: Site) -> str:
 def beyond(site: Site) -> str:
     """`beyond.md`: questions that the article does not ask and the evidence answers."""
     facts = site.featured
+    compiled = facts.variants.get("naive_compiled")
     return page("beyond.md.j2", BEYOND, device=device_said(facts), software=sentence(software(facts)),
-                training=marks.one(facts, trainings) if (trainings := trained.training(facts)) else None, no_training=summaries.not_taken(facts, "training"), compiled=facts.variants.get("naive_compiled"), others=site.others)
+                training=marks.one(facts, trainings) if (trainings := trained.training(facts)) else None, no_training=summaries.not_taken(facts, "training"), compiled=compiled, compiled_few=_few(facts, compiled), others=site.others)
+
+
+def _few(facts: RunFacts, variant: VariantFacts | None) -> str:
+    """That its deciding time is from too few processes for a verdict; empty where it is not, or where it has none."""
+    time = variant.time(deciding(facts).name) if variant else None
+    return too_few(len(time.samples)) if time and len(time.samples) < PROCESSES else ""
 
 
 def reading(site: Site, path: str) -> str:

@@ -9,6 +9,7 @@ from ..analysis import RunFacts, VariantFacts
 from ..analysis.ranking import Ranking, Standing, drawn, rank
 from ..numbers.quantities import heading
 from ..questions import right_words
+from ..questions.ranked import too_few
 from ..saying.tables import Link, Table, columns
 from ..saying.units import Seconds, listed, plural
 from . import scripts
@@ -28,8 +29,7 @@ def table(facts: RunFacts, marked: Notes = right_words.listed_notes, with_script
     """
     row, ranking = drawn(facts), rank(facts)
     titles = columns("Variant", f"#{heading(row.label)} (µs)", f"#{to_first_head(ranking)}", "To scale", "#A call costs the CPU (µs)", "#Kernels", "#Error")
-    single = [v.title for v in facts.variants.values() if v.ok and (time := v.time(row.name)) and len(time.samples) == 1 and ranking.processes > 1]
-    notes = (f"{listed(single)}: one process only, and in no verdict. The others: medians over {plural(ranking.processes, 'fresh process', 'fresh processes')}.",) if single else ()
+    notes = _fewer(facts, row.name, ranking.processes)
     longest = max((median for v in facts.variants.values() if (median := _median(v, row.name)) < math.inf), default=0.0)
     shown = sorted(facts.variants.values(), key=lambda v: _median(v, row.name))
     notes = (*notes, *marked(facts, facts.variants))
@@ -38,6 +38,16 @@ def table(facts: RunFacts, marked: Notes = right_words.listed_notes, with_script
     if any(found):
         titles, rows = (*titles, *columns("Run it yourself")), tuple((*cells, script) for cells, script in zip(rows, found))
     return without_empty(Table(titles, rows, notes=notes))
+
+
+def _fewer(facts: RunFacts, quantity: str, processes: int) -> tuple[str, ...]:
+    """Whose time is from fewer processes than the others', and that no verdict follows from so few; nothing where all have as many."""
+    counts: dict[int, list[str]] = {}
+    for variant in facts.variants.values():
+        if variant.ok and (time := variant.time(quantity)) and len(time.samples) < processes:
+            counts.setdefault(len(time.samples), []).append(variant.title)
+    said = " ".join(f"{listed(titles)}: {too_few(count)}." for count, titles in counts.items())
+    return (f"{said} The others: medians over {plural(processes, 'fresh process', 'fresh processes')}.",) if said else ()
 
 
 def _script(facts: RunFacts, variant: VariantFacts) -> Link | None:

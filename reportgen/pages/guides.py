@@ -5,10 +5,11 @@ from __future__ import annotations
 from variants.backends import BACKENDS
 
 from ..analysis import RunFacts
-from ..analysis.pace import HOST_BOUND, Limit, Pace, paces
+from ..analysis.pace import HOST_BOUND, Pace, paces
 from ..analysis.round_trips import HALF
 from ..findings.is_it_right_evidence import picks_table
 from ..hardware.backends import conditions
+from ..questions.limit_words import at_limits_said
 from ..saying.tables import Table, Url, columns
 from ..saying.units import Percent, listed
 from . import summaries
@@ -25,7 +26,7 @@ def render(site: Site, path: str) -> str:
     """One of these pages, with the featured run's numbers where it has any."""
     facts = site.featured
     return page(_TEMPLATES[path], path, device=device_said(facts), folder=f"runs/{facts.slot}/index.md", stands=stands(facts), accepts=accepts(), picks=picks_table(facts),
-                backends=BACKENDS, limits=limits(facts), said=said(paces(facts)), half=Percent(100 * HALF), host_bound=Percent(100 * HOST_BOUND))
+                backends=BACKENDS, limits=limits(facts), said=at_limits_said(paces(facts)), half=Percent(100 * HALF), host_bound=Percent(100 * HOST_BOUND))
 
 
 def accepts() -> Table:
@@ -57,10 +58,3 @@ def _issue(one: Pace) -> Percent | None:
 
 def _share(value: float | None) -> Percent | None:
     return None if value is None else Percent(round(100 * value, 1))
-
-
-def said(found: tuple[Pace, ...]) -> str:
-    """`memory: Naive and SDPA math; instructions or latency: SDPA flash`, the limits that some variant is at."""
-    groups = [(limit, [one.variant.title for one in found if one.limit is limit]) for limit in Limit]
-    return "; ".join(f"{limit.value}: {listed(titles)}" for limit, titles in groups if titles)
-

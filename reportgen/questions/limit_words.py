@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ..analysis import ActivityFacts, RunFacts, VariantFacts
 from ..analysis.bounds import Limit, cached, requested
+from ..analysis.pace import Pace, at_limits
 from ..analysis.traffic import OPERANDS_BEYOND_CACHE, CacheDoubt, activity_dram_bytes, forward_traffic, operand_ratio, why_no_ratio
 from ..saying.units import Bytes, Percent, Ratio, listed
 from .model import Decision, Need, decide
@@ -19,6 +20,12 @@ WORDS: dict[Limit, str] = {
 _NO_RATIO = {CacheDoubt.MAY_HOLD: "cache too large", CacheDoubt.SIZE_UNKNOWN: "cache size unknown"}
 _NO_RATIO_NOTE = (f"“Cache too large”: the ratio to the operands means something only where these are {OPERANDS_BEYOND_CACHE} times the last-level cache or more; "
                   "else a part may be found there.")
+
+
+def at_limits_said(found: Sequence[Pace]) -> str:
+    """`memory: Naive and SDPA math; instructions or latency: SDPA flash`, the limits that some variant is at; empty where nothing was tested."""
+    return "; ".join(f"{limit.value}: {listed([one.variant.title for one in held])}" for limit, held in at_limits(found))
+
 
 def in_the_cache(facts: RunFacts) -> Decision | None:
     """The decision of a claim on HBM traffic where the cache may hold the score matrix; a shared gate."""

@@ -49,7 +49,7 @@ class Relies:
 class Leads:
     """What a call ends with whose writer follows a piece of advice: the advice is not given for calls that come out wrong there.
 
-    to: `default` (nothing is pinned), `fused` (any fused backend), or the argument that holds the names of the backends
+    to: `default` (nothing is pinned), `fused` (any fused backend), or the argument that holds the names of the backends, `default` among them where it may be
     without: what the words of the advice rule out already
     this_shape: they speak of the run's own shape alone, which rules out what that shape has not
     """

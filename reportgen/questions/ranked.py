@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ..analysis import RunFacts, State, VariantFacts
 from ..analysis.ranking import Pair, Ranking, Rival
 from ..numbers.statistics import Estimate
-from ..saying.units import Ratio, Seconds, extent, listed, number_word, verb
+from ..saying.units import Ratio, Seconds, extent, listed, number_word, plural, verb
 from .model import Because
 from .needs import refusal, share
 
@@ -53,6 +53,11 @@ def over_processes(ratio: Estimate, told: bool = True) -> str:
         return f"{low} to {high}"
     where = "in every process" if len(ratio.samples) > 1 else "in one process"
     return where if told else f"{low} {where}"
+
+
+def too_few(processes: int) -> str:
+    """`timed in 1 process only, too few to judge`: what every page says of a variant that took part in fewer processes than a verdict needs."""
+    return f"timed in {plural(processes, 'process', 'processes')} only, too few to judge"
 
 
 def ranges_said(facts: RunFacts, quantity: str, names: Sequence[str]) -> str:

@@ -22,8 +22,10 @@ ON_ITS_PAGE = "the page “Is it right?”"
 """Beside a variant that is right at the run's shape and whose backend gives a wrong result elsewhere."""
 PLAIN = frozenset({Needs.MASK, Needs.GRADIENTS})
 """What a call without a mask and without gradients has not."""
-CAUSAL = frozenset({Needs.MASK, Needs.DROPOUT, Needs.GROUPED, Needs.UNEQUAL_LENGTHS})
-"""What a call of q, k, v and `is_causal` alone has not, where there are as many queries as keys."""
+UNMASKED = frozenset({Needs.MASK, Needs.DROPOUT, Needs.GROUPED, Needs.UNEQUAL_LENGTHS})
+"""What a call of q, k, v alone has not, nor one with `is_causal` where there are as many queries as keys."""
+CAUSAL = UNMASKED | {Needs.ONE_QUERY}
+"""What a call of q, k, v and `is_causal` has not, where there are as many queries as keys: with one query that would be one key, and no softmax to go wrong."""
 
 
 def named(probe: ProbeFacts) -> str:
@@ -181,12 +183,10 @@ def fallen_said(one: UnsafeCall) -> str:
 
 def _choices(leads: Leads, args: Mapping[str, Any]) -> tuple[str, ...]:
     """The choices that a call may end with whose writer follows the advice."""
-    if leads.to == DEFAULT:
-        return (DEFAULT,)
     if leads.to == "fused":
         return tuple(name.removeprefix("sdpa_") for name in FUSED)
-    given = args.get(leads.to)
-    return tuple(choice for choice in ([given] if isinstance(given, str) else given or ()) if choice in BACKENDS)
+    given = leads.to if leads.to == DEFAULT else args.get(leads.to)
+    return tuple(choice for choice in ([given] if isinstance(given, str) else given or ()) if choice in (DEFAULT, *BACKENDS))
 
 
 def instead(probes: Sequence[ProbeFacts]) -> str:

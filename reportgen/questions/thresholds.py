@@ -15,7 +15,7 @@ def rules() -> dict[str, object]:
     """Name → what a sentence says.
 
     enough: share of a ceiling from which an activity runs near it; half: share of its GPU time
-    that a forward's bytes must account for; effect: the least relative difference that counts;
+    that a forward's bytes must account for; slack: share of it that a role's bytes must leave open; effect: the least relative difference that counts;
     magnitude: how far a ratio may lie from the article's; alpha: level of the test;
     processes, chance: of a whole run, and how rarely all of them agree by chance; apart: how far counted and requested
     bytes may lie apart; spill: share of the score bytes that may cross DRAM beside the operands; beyond_cache, caches_full:
@@ -23,7 +23,7 @@ def rules() -> dict[str, object]:
     default_shared, default_shared_exact: bytes of a block's shared memory without opting in to more
     """
     return {
-        "enough": Percent(100 * bounds.ENOUGH), "half": Percent(100 * round_trips.HALF), "effect": Percent(100 * statistics.MINIMUM_EFFECT), "magnitude": Percent(100 * statistics.MAGNITUDE_TOLERANCE),
+        "enough": Percent(100 * bounds.ENOUGH), "half": Percent(100 * round_trips.HALF), "slack": Percent(100 * round_trips.SLACK), "effect": Percent(100 * statistics.MINIMUM_EFFECT), "magnitude": Percent(100 * statistics.MAGNITUDE_TOLERANCE),
         "alpha": f"{ranks.ALPHA:g}",
         "processes": number_word(statistics.PROCESSES), "chance": Count(2**statistics.PROCESSES),
         "apart": Percent(100 * bounds.AGREEMENT), "spill": Percent(100 * traffic.SPILL),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..analysis import RunFacts, VariantFacts
-from ..analysis.bounds import ENOUGH, bounds, limits_told
+from ..analysis.bounds import bounds, limits_told
 from ..analysis.kernels import main_kernel, readable, tensor_cores, uses_tf32
 from ..analysis.pipes import kept_busy
 from ..analysis.ranking import Standing, rank
@@ -20,7 +20,7 @@ from ..questions.model import Because, Case, Chart, Decision, Evidence, Finding,
 from ..questions.residency import achieved
 from ..questions.shared import multipliers
 from ..saying.tables import Table, columns
-from ..saying.units import Bytes, BytesPerSecond, Flop, FlopPerSecond, Percent, Ratio, Seconds, listed, verb
+from ..saying.units import Bytes, BytesPerSecond, Flop, FlopPerSecond, Ratio, Seconds, listed, verb
 from .base import percent, time
 
 US = 1e6
@@ -80,9 +80,9 @@ _UNSAID = (
 
 FUSED_ANSWERS: dict[str, Case] = {
     "no-fused": answer("No fused kernel on Tensor Cores was timed here."),
-    "neither": answer("No fused kernel reaches {enough} of a ceiling: {shares}.", because=_BESIDE, caveats=(_BEYOND, *_UNSAID)),
-    "some": answer("At a threshold of {enough}, {reaching}; {others}.", because=_BESIDE, caveats=(_BEYOND, *_UNSAID)),
-    "all": answer("Every fused kernel reaches {enough} of a ceiling: {shares}.", because=_BESIDE, caveats=(_BEYOND,)),
+    "neither": answer("No fused kernel reaches {rules[half]} of a ceiling: {shares}.", because=_BESIDE, caveats=(_BEYOND, *_UNSAID)),
+    "some": answer("At a threshold of {rules[half]}, {reaching}; {others}.", because=_BESIDE, caveats=(_BEYOND, *_UNSAID)),
+    "all": answer("Every fused kernel reaches {rules[half]} of a ceiling: {shares}.", because=_BESIDE, caveats=(_BEYOND,)),
     "uncounted": answer("The bytes of {uncounted} were not counted. What is known: {shares}.", because=_BESIDE, caveats=(_BEYOND, *_UNSAID)),
 }
 
@@ -96,7 +96,7 @@ def fused_rule(facts: RunFacts) -> Decision:
     reaching = [one for one in found if one.reaches]
     occupied = [(one.variant.title, value) for one in found if (value := achieved(main_kernel(one.variant)))]
     pace = [(one.variant.title, one.done) for one in found if one.done is not None]
-    args = {"enough": Percent(100 * ENOUGH), "shares": _shares(found), "reaching": listed([f"{one.variant.title} reaches a ceiling ({_share(one)})" for one in reaching]),
+    args = {"shares": _shares(found), "reaching": listed([f"{one.variant.title} reaches a ceiling ({_share(one)})" for one in reaching]),
             "others": f"{verb(len(found) - len(reaching), 'the other reaches', 'the others reach')} none: {_shares([one for one in found if not one.reaches])}", **_beyond(found),
             "occupied": listed([f"{title} {value}" for title, value in occupied]), "pace": listed([f"{title} {share_text(done)}" for title, done in pace]),
             "uncounted": listed([one.variant.title for one in found if one.of_copy is None and not one.reaches]), "pipes": pipe_words.shares(facts), "why": pipe_words.why(facts),
@@ -124,7 +124,7 @@ def _share(one: Reach) -> str:
 STEP_ANSWERS: dict[str, Case] = {
     "shares": answer("{said}.",
                      because=(Because("left", "Time beyond the bytes: {left}."),
-                              Because("busy", "Counted in those that run near neither ceiling, busy instead at {enough} or more: {busy}.")),
+                              Because("busy", "Counted in those that run near neither ceiling, busy instead at {rules[enough]} or more: {busy}.")),
                      caveats=(Because("modelled", "No counters ran, so bytes are modelled from shapes."),
                               Because("unmodelled", "Not known for {unmodelled}: the bytes of some kernels are missing."))),
     "no-steps": answer("No step-by-step variant ran here."),
@@ -152,7 +152,7 @@ def step_rule(facts: RunFacts) -> Decision:
     if not known:
         return decide("not-modelled", unmodelled=unmodelled)
     return decide("shares", said="; ".join(_said(facts, variant, trips) for variant, trips in known), unmodelled=unmodelled, modelled=not all(trips.counted for _, trips in known),
-                  busy="; ".join(f"{variant.title} {said}" for variant, _ in known if (said := _busy(facts, variant))), enough=Percent(100 * ENOUGH),
+                  busy="; ".join(f"{variant.title} {said}" for variant, _ in known if (said := _busy(facts, variant))),
                   left="; ".join(f"{variant.title} {listed([_slack(one) for one in trips.slack])}" for variant, trips in known if trips.slack))
 
 

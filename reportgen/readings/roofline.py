@@ -6,8 +6,10 @@ from collections.abc import Sequence
 
 from ..analysis import RunFacts
 from ..analysis.kernels import readable, uses_tf32
+from ..analysis.pace import pace
 from ..analysis.roofline import Point, forwards, is_counted, products
 from ..questions import needs
+from ..questions.limit_words import at_limits_said
 from ..questions.model import Because, Case, Chart, Decision, Evidence, Finding, Question, answer, decide
 from ..saying.tables import Table, columns
 from ..saying.units import Bytes, BytesPerSecond, Flop, FlopPerSecond, Percent, listed, significant
@@ -44,7 +46,8 @@ def _names(group: list[Point]) -> str:
 
 ROOF_ANSWERS: dict[str, Case] = {
     "placed": answer(
-        "The ridge lies at {ridge} FLOP per byte ({flop_ceiling} ÷ {copy_ceiling}). Left of it, limited by memory: {left}. Right of it, limited by arithmetic: {right}.",
+        "The ridge lies at {ridge} FLOP per byte ({flop_ceiling} ÷ {copy_ceiling}). Left of it memory sets the roof: {left}. Right of it arithmetic does: {right}. "
+        "The roof is not the limit that each is at, which must explain {rules[half]} of its GPU time. By that test: {limited}.",
         because=(Because("other_ridge", "For matrix products on CUDA cores the ridge lies at {other_ridge} FLOP per byte: {on_cores}."),),
         caveats=(Because("tf32", "{tf32} multiplies in TF32, for which this run has no ceiling, so the roof shown is that of the workload's type."),
                  Because("modelled", "Modelled: FLOP per requested byte, because this run has no counters."),
@@ -67,7 +70,7 @@ def roof_rule(facts: RunFacts) -> Decision:
     return decide("placed", ridge=significant(ridge), flop_ceiling=FlopPerSecond(ceilings.matmul_flop_per_s), copy_ceiling=BytesPerSecond(ceilings.copy_bytes_per_s),
                   left=_placed(left), right=_placed(right), other_ridge=other and significant(other), on_cores=_placed(cores), modelled=not is_counted(facts),
                   tf32=listed([p.variant.title for p in whole if uses_tf32(p.variant)]),
-                  absent=listed([v.title for v in readable(facts) if v.id not in {p.variant.id for p in whole}]))
+                  limited=at_limits_said([pace(facts, p.variant) for p in whole]), absent=listed([v.title for v in readable(facts) if v.id not in {p.variant.id for p in whole}]))
 
 
 def _placed(found: Sequence[Point]) -> str:

@@ -18,8 +18,10 @@ from reportgen.findings import claims, outcomes
 from reportgen.probes import Needs
 from reportgen.questions.evaluate import fill
 from reportgen.questions.gates import GATES
+from reportgen.questions.lead import by_hand
 from reportgen.questions.right_words import numbered
 from reportgen.run import DefaultBackend, MaskedRow
+from reportgen.run.correctness import Pick
 
 PIECES = [(claim.id, case, place) for claim in claims() for case, told in claim.cases.items() for place in range(len(told.advice))]
 
@@ -180,10 +182,37 @@ def test_backends_disagree_on_a_hidden_row_only_where_their_rows_differ():
     assert advised(rows(agreeing, sdpa_flash="refused"), "math-safe-softmax") == [f"{decide}.{protected}"]
 
 
-def test_efficient_is_a_fallback_only_where_it_is_faster_than_math():
-    fall_back = "Call `scaled_dot_product_attention` and let it fall back"
-    assert given(facts(), fall_back) == ["efficient-one-kernel"]
-    assert given(timed(facts(), "gpu_time", sdpa_efficient=2600), fall_back) == []
+def picking(run, *backends, **more):
+    """`run` in which torch was seen to pick these for a bool mask, a mask of floats and so on."""
+    masks = ("bool", "float")
+    return tried(run, picks=(Pick("causal", False, False, 256, 256, "flash"), *(Pick(mask, False, False, 256, 256, name) for mask, name in zip(masks, backends))), **more)
+
+
+FALL_BACK, PIN_IT = "Call `scaled_dot_product_attention` and let it fall back to this backend", "Where flash cannot run (an `attn_mask`), "
+
+
+def test_a_call_falls_back_to_efficient_only_where_torch_was_seen_to_pick_it_and_it_is_faster_than_math():
+    falls, elsewhere = picking(facts(), "efficient", "efficient"), picking(facts(), "cudnn", "efficient")
+    assert given(falls, FALL_BACK) == given(elsewhere, PIN_IT + "torch picks cuDNN here: pin this backend (`sdpa_kernel(SDPBackend.EFFICIENT_ATTENTION)`)") == ["efficient-one-kernel"]
+    assert given(facts(), PIN_IT + "pin this backend") == ["efficient-one-kernel"], "nobody looked, so nothing is said of what torch picks"
+    assert given(falls, PIN_IT) == given(elsewhere, FALL_BACK) == given(facts(), FALL_BACK) == []
+    assert given(timed(falls, "gpu_time", sdpa_efficient=2600), FALL_BACK) == given(timed(elsewhere, "gpu_time", sdpa_efficient=2600), PIN_IT) == []
+
+
+def test_what_the_backend_itself_gets_wrong_is_named_where_advice_leads_to_it():
+    """Row 1 is wrong unpinned, row 2 with efficient alone: who falls back may meet both, who pins efficient meets the second."""
+    found = {"mask-in-fp32": {"default": wrong(picked="cudnn")}, "shared-heads": {"efficient": wrong()}}
+    assert advised(picking(facts(), "efficient", "efficient", found=found), "efficient-one-kernel")[0].endswith("Not for unsafe calls 1 and 2 (“Is it right?”).")
+    assert advised(picking(facts(), "cudnn", "cudnn", found=found), "efficient-one-kernel")[0].endswith("Not for unsafe call 2 (“Is it right?”).")
+
+
+def test_as_many_queries_as_keys_rule_one_query_out_and_no_mask_alone_does_not():
+    """A call with one query and one key has no softmax to go wrong; one without a mask may still have one query on many keys."""
+    decoding = [replace(one, needs=frozenset({Needs.ONE_QUERY, Needs.LARGE_LOGITS})) if one.id == "far-logits" else one for one in KNOWN]
+    run = rows(replace(facts(), watch=watch.build(recorded({"far-logits": {"default": wrong(picked="cudnn"), "cudnn": wrong()}}), decoding)), sdpa_flash="takes-no-mask")
+    assert "Not for" not in advised(run, "math-mask-rebuilt")[0] and advised(run, "math-mask-rebuilt")[0].startswith("With as many queries as keys")
+    assert "Not for" not in by_hand(run) and "as many queries as keys" in by_hand(run)
+    assert advised(run, "flash-one-kernel")[0].endswith("this kernel refuses a mask. Not for unsafe call 1 (“Is it right?”).")
 
 
 USE = "Use a fused backend wherever you can"
@@ -313,6 +342,7 @@ TURNED = (
     lambda: kernels(facts(), "sdpa_cudnn", profiler_occupancy=-1.0, occupancy=None),
     lambda: saving_memory(in_place(facts(), 930, 930)),
     lambda: rows(facts(), sdpa_cudnn="zeros"),
+    lambda: picking(facts(), "efficient", "efficient"),
 )
 
 

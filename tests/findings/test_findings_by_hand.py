@@ -12,6 +12,7 @@ from case_tables import outcome
 from reportgen.analysis import RunFacts, State, VariantFacts
 from reportgen.findings.by_hand import FINDING
 from reportgen.numbers.statistics import Estimate
+from reportgen.pages import front, glance, site
 from reportgen.saying.tables import markdown
 
 TITLES = {"naive_scaled_q": "Naive with scaled q", "naive_baddbmm": "Naive with baddbmm", "naive_compiled": "Naive, compiled"}
@@ -88,7 +89,26 @@ def test_what_a_compiler_takes_at_first_is_said_beside_it():
     run = extra("naive_compiled", 324)
     compiled = run.variants["naive_compiled"]
     slow = replace(run, variants={**run.variants, "naive_compiled": replace(compiled, times={**compiled.times, "first_call": Estimate((3.58,))})})
-    assert outcome("compiled-faster", slow).pieces[0].more == "Compiling at the first call took 3.58 s here."
+    assert outcome("compiled-faster", slow).pieces[0].says == "If attention must be written by hand, use `torch.compile` (compiling at the first call took 3.58 s here)."
+
+
+def test_a_saving_without_a_verdict_says_so_in_the_sentence_that_the_front_page_shows():
+    """One process says too little to judge; seven of them need no such word."""
+    once, often = (outcome("compiled-faster", run).pieces[0] for run in (extra("naive_compiled", 0, samples=(324,)), extra("naive_compiled", 324)))
+    assert once.says == "If attention must be written by hand, use `torch.compile` (timed in 1 process only, too few to judge)."
+    assert often.says == "If attention must be written by hand, use `torch.compile`."
+
+
+def test_the_same_is_said_of_it_wherever_it_stands():
+    """Beside the bars, behind the verdict and on the page beyond the article; a variant with as many processes as the others is not named."""
+    run = extra("naive_compiled", 0, samples=(324,))
+    words = "timed in 1 process only, too few to judge"
+    assert glance.table(run).notes[0] == f"Naive, compiled: {words}. The others: medians over 7 fresh processes."
+    assert words in outcome("compiled-faster", run).headline
+    beyond = front.beyond(site.build([run], run.slot, []))
+    assert f"It was {words}." in beyond and "no verdict" not in beyond
+    judged = extra("naive_compiled", 324)
+    assert not any("processes" in note for note in glance.table(judged).notes) and words not in front.beyond(site.build([judged], judged.slot, []))
 
 
 @pytest.mark.parametrize("run", [lambda: extra("naive_scaled_q", 925), lambda: extra("naive_scaled_q", 1000)])

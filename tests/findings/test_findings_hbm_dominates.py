@@ -11,7 +11,7 @@ from builders import activities, activity, estimate, facts, variant
 from reportgen import analysis as facts_room
 from reportgen import run as run_room
 from reportgen.analysis import CounterFacts
-from reportgen.analysis.bounds import bounds
+from reportgen.analysis.bounds import Limit, bounds
 from reportgen.analysis.round_trips import round_trips
 from reportgen.findings.hbm_dominates import CLAIM
 from reportgen.questions.evaluate import evaluate
@@ -113,9 +113,20 @@ def test_what_the_bytes_leave_over_is_named_with_both_times():
     """Mask: 513 MiB at 4.30 TB/s are 125 µs, softmax: 512 MiB. Scale runs at copy speed, so nothing is left of it."""
     because = said(facts()).because
     assert because[0] == "Naive in place runs below copy speed in mask (355 µs, at copy speed 125 µs) and softmax (281 µs, at copy speed 125 µs)."
-    assert because[1].startswith("SDPA math runs below copy speed in matmul (944 µs, at copy speed 281 µs), where (403 µs, at copy speed 250 µs)")
+    assert because[1] == "SDPA math runs below copy speed in matmul (944 µs, at copy speed 281 µs)."
     at_speed = spent(facts(), naive_inplace=(800, 790), sdpa_math=(800, 790))
     assert not any(sentence.startswith("Naive in place runs below copy speed in mask") for sentence in said(at_speed).because)
+
+
+@pytest.mark.parametrize("by_bytes, below", [(470, ("mask",)), (490, ())])
+def test_a_step_is_below_copy_speed_where_the_table_does_not_call_it_near(by_bytes, below):
+    """60 % of 800 µs are 480: at 470 the table says "neither", at 490 "copy speed"; the time left beyond the bytes is told of both."""
+    run = spent(facts(), naive_inplace=(800, by_bytes), sdpa_math=(600, 590))
+    trips = round_trips(run, run.variants["naive_inplace"])
+    near = bounds(run.variants["naive_inplace"], run.ceilings)[0].limit is Limit.HBM
+    assert (tuple(one.role for one in trips.below if one.role == "mask"), near) == (below, not below)
+    assert [one.role for one in trips.slack][:1] == ["mask"]
+    assert any(sentence.startswith("Naive in place runs below copy speed in mask") for sentence in said(run).because) is bool(below)
 
 
 def test_bandwidth_is_called_no_predictor_only_where_a_pass_is_far_below_it():
@@ -170,4 +181,4 @@ def test_the_claim_the_limits_the_bytes_and_the_roofline_give_one_answer(slot):
     assert f"Naive in place spends {passes} of its GPU time in passes over the score matrix" in answers["limits-steps"] and f"account for {share}" in answers["limits-steps"]
     assert f"({share})" in answers["bytes-floor"]
     assert any("Naive in place lies left of the ridge" in sentence for sentence in outcome.because)
-    assert "Naive in place (" in answers["roofline-ridge"].split("limited by memory: ")[1].split("Right of it")[0]
+    assert "Naive in place (" in answers["roofline-ridge"].split("memory sets the roof: ")[1].split("Right of it")[0]

@@ -125,7 +125,7 @@ def test_a_sentence_is_read_as_a_whole_with_its_values_left_out(source, words):
 
 
 CONSTANTS = [
-    (bounds, "ENOUGH", 0.65, "enough", "65 %"), (round_trips, "HALF", 0.4, "half", "40 %"), (statistics, "MINIMUM_EFFECT", 0.03, "effect", "3 %"), (statistics, "MAGNITUDE_TOLERANCE", 0.17, "magnitude", "17 %"),
+    (bounds, "ENOUGH", 0.65, "enough", "65 %"), (round_trips, "HALF", 0.4, "half", "40 %"), (round_trips, "SLACK", 0.08, "slack", "8 %"), (statistics, "MINIMUM_EFFECT", 0.03, "effect", "3 %"), (statistics, "MAGNITUDE_TOLERANCE", 0.17, "magnitude", "17 %"),
     (ranks, "ALPHA", 0.02, "alpha", "0.02"), (statistics, "PROCESSES", 9, "processes", "nine"), (statistics, "PROCESSES", 9, "chance", "512"),
     (bounds, "AGREEMENT", 0.2, "apart", "20 %"), (traffic, "SPILL", 0.25, "spill", "25 %"), (traffic, "OPERANDS_BEYOND_CACHE", 5, "beyond_cache", "five times"),
     (bounds, "CACHES_FULL", 3, "caches_full", "three times"), (bounds, "WORTH_NAMING", 0.02, "weighty", "2 %"),
