@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from functools import partial
 from statistics import median
 
 from ..questions import bill_words as words
@@ -22,6 +23,7 @@ PATH = "bill.md"
 STEPS = 380
 SEED = 1
 BUCKETS = (1, 16, 64, 128, 256)
+"""Columns of the example; a multiple that is best for some row gets one as well."""
 
 
 def device_path(slug: str) -> str:
@@ -31,15 +33,17 @@ def device_path(slug: str) -> str:
 def files(site: Site) -> dict[str, str | bytes]:
     """The shared page, of the featured run's device if it has a bill, and one per further device."""
     known = [one for one in site.folders if one.bill is not None]
-    return per_device.files(site, known, PATH, _render) or {PATH: page("bill_none.md.j2", PATH, device=label(site.featured.device.name))}
+    return per_device.files(site, known, PATH, partial(_render, site)) or {PATH: page("bill_none.md.j2", PATH, device=label(site.featured.device.name))}
 
 
-def _render(folder: Folder, path: str, others: per_device.Others) -> str:
+def _render(site: Site, folder: Folder, path: str, others: per_device.Others) -> str:
     found = folder.bill
     assert found is not None
     header, call = found.header, found.call
+    run = per_device.run_of(site, folder.slug, header)
+    limits = words.limits(found, run)
     return page("bill.md.j2", path, device=label(header.device.name), stands=per_device.stands(header, *([_layout(found)] if _layout(found) else [])), answer=words.sentences(found), costs=costs(found), loop=loop(found), steps=Count(STEPS),
-                low=Count(min(_lengths(found), default=0)), high=Count(max(_lengths(found), default=0)), advice=words.advice(found, drawn(found)), refused=[(words.way(row), words.what(row), row.reason) for row in found.rows if row.reason],
+                low=Count(min(_lengths(found), default=0)), high=Count(max(_lengths(found), default=0)), advice=words.advice(found, drawn(found), limits), unsafe_at=per_device.right_at(site, run) if limits else "", refused=[(words.way(row), words.what(row), row.reason) for row in found.rows if row.reason],
                 data=data(found), series=[(f"{words.way(row)}: {words.what(row)}", one_row(row)) for row in found.rows if row.first], call=f"batch {call.batch}, {map_words.heads(call)}, head dim {map_words.dim(call)}",
                 several=_several(found), processes=max((len(row.split) for row in found.rows), default=1), others=others)
 
@@ -87,12 +91,15 @@ def loop(found: Bill) -> Table:
     """Predicted seconds of the example, by what lengths are rounded up to; the last column says which is best."""
     lengths = drawn(found)
     rows, several = [], _several(found)
+    best = {row.id: bill.best_bucket(row, lengths)[0] for row in found.rows if row.new}
+    shown = sorted({*BUCKETS, *best.values()})
     for row in found.rows:
         if row.new:
-            bucket, _ = bill.best_bucket(row, lengths)
-            as_they_are, *rounded = (Seconds(bill.predict(row, bill.bucketed(lengths, one))) for one in BUCKETS)
+            bucket = best[row.id]
+            as_they_are, *rounded = (Seconds(bill.predict(row, bill.bucketed(lengths, one))) for one in shown)
             rows.append((words.way(row), words.what(row), as_they_are, *_range(bill.between(row, lengths), several), *rounded, Count(bucket)))
-    return Table(columns("Backend", "Call", "#as they are", *(("#by process",) if several else ()), *(f"#to {one}" for one in BUCKETS[1:]), "#Best"), tuple(rows))
+    heads = (f"#to {Count(one)}" for one in shown[1:])
+    return Table(columns("Backend", "Call", "#as they are", *(("#by process",) if several else ()), *heads, "#Best"), tuple(rows))
 
 
 def one_row(row: Row) -> Table:

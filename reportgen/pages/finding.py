@@ -19,8 +19,8 @@ from .environment import page
 from .site import Site, device_said, root, same_device, stands
 
 NOT: Verdict = "not measurable"
-ALIKE = "as above"
-"""What stands in place of an answer that comes out as the one above it; its numbers are a click away."""
+SAME, ALIKE = "as above", "same verdicts, other numbers"
+"""What stands in place of an answer that comes out as the one above it: in every word and number, or in its verdicts alone."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ def others(site: Site, finding: Finding) -> Table | None:
     """One row per other device: a badge per claim, then that device's answer."""
     heads = (*columns("Device", "Workload"), *(Column(claim.id, target=f"claims.md#{claim.id}") for claim in finding.claims), *columns("Answer there"))
     cells = tuple((Link(row.name, f"runs/{row.slot}/findings.md#{finding.slug}"), row.workload.name, *(Badge(row.claims[claim.id].verdict) for claim in finding.claims),
-                   ALIKE if _alike(site, row.slot, row.slug, finding) else Sentence(row.answers[finding.slug])) for row in site.others)
+                   (SAME if _same(site, row.slot, finding) else ALIKE) if _alike(site, row.slot, row.slug, finding) else Sentence(row.answers[finding.slug])) for row in site.others)
     return Table(heads, cells) if cells else None
 
 
@@ -143,6 +143,15 @@ def _alike(site: Site, slot: str, slug: str, finding: Finding) -> bool:
     here, there = site.outcomes[slot], site.first.claims
     same = all(here[claim.id].case == there[claim.id].case for claim in finding.claims)
     return same and (finding.steps is None or finding.steps(site.runs[slot]) == finding.steps(site.featured))
+
+
+def _same(site: Site, slot: str, finding: Finding) -> bool:
+    """Whether a run's page of this finding would differ in nothing from the featured run's."""
+    def told(outcome: Outcome) -> tuple[object, ...]:
+        return outcome.headline, outcome.because, outcome.caveats, outcome.pieces
+
+    here, there = site.outcomes[slot], site.outcomes[site.shown]
+    return all(told(here[claim.id]) == told(there[claim.id]) for claim in finding.claims) and site.evidence[slot][finding.slug] == site.evidence[site.shown][finding.slug]
 
 
 def _throughout(site: Site, facts: RunFacts) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from ..analysis import RunFacts
 from ..saying.markup import escaped, label
 from ..saying.units import day
 from ..shapes.folder import Folder
@@ -29,6 +30,17 @@ def files(site: Site, known: Sequence[Folder], path: str, render: Render) -> dic
     rest = [one for one in known if one is not first]
     others = [(label(name(one)), device_path(one.slug, path)) for one in rest]
     return {path: render(first, path, others), **{place: render(one, place, []) for one, (_, place) in zip(rest, others)}}
+
+
+def run_of(site: Site, slug: str, header: Header) -> RunFacts | None:
+    """The run that knows what comes out wrong on a device: with the same torch, the featured one before others."""
+    slot = next((row.slot for row in (site.first, *site.rows) if row.slug == slug and row.torch == header.software.get("torch")), None)
+    return None if slot is None else site.runs[slot]
+
+
+def right_at(site: Site, run: RunFacts | None) -> str:
+    """The page with the list of calls that come out wrong on the device of this run, from the docs root; empty without one."""
+    return "" if run is None else "findings/is-it-right.md" if run.slot == site.shown else f"runs/{run.slot}/findings.md"
 
 
 def name(folder: Folder) -> str:

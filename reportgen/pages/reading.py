@@ -14,9 +14,11 @@ from ..saying.tables import Link, Table, columns
 from . import marks
 from .cells import Lines, Sentence
 from .environment import page
-from .finding import ALIKE, folded
+from .finding import folded
 from .site import Site, device_said, same_device, stands
 
+ALIKE = "same answers, other numbers"
+"""What stands in place of answers that come out as those above them; the numbers are a click away."""
 SECTION = "Memory and arithmetic"
 FOLDER = "hardware"
 
@@ -64,4 +66,8 @@ def of_run(site: Site, facts: RunFacts) -> str:
 
 
 def _alike(site: Site, slot: str, slug: str, reading: Finding) -> bool:
-    return same_device(site, slug) and all(evaluate(question, site.runs[slot]).case == evaluate(question, site.featured).case for question in reading.questions)
+    """Whether a run of the featured run's device answers each question by the same case, with the same causes and caveats behind it."""
+    def told(facts: RunFacts) -> list[tuple[str, tuple[str, ...]]]:
+        return [(said.case, said.grounds) for said in (evaluate(question, facts) for question in reading.questions)]
+
+    return same_device(site, slug) and told(site.runs[slot]) == told(site.featured)

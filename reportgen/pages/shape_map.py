@@ -51,13 +51,6 @@ def files(site: Site) -> dict[str, str | bytes]:
     return found
 
 
-def run_of(site: Site, facts: MapFacts) -> RunFacts | None:
-    """The run that knows what comes out wrong on the map's device: with the same torch, the featured one before others."""
-    same = (row.slot for row in (site.first, *site.rows) if row.slug == facts.slug and row.torch == facts.header.software.get("torch"))
-    slot = next(same, None)
-    return None if slot is None else site.runs[slot]
-
-
 def further(site: Site, facts: MapFacts) -> ShapeMap | None:
     """The calls that judge the map's advice."""
     return next((one.unseen for one in site.folders if one.slug == facts.slug), None)
@@ -82,12 +75,12 @@ def curve(facts: MapFacts, draw: Draw = drawn) -> tuple[bytes, str] | None:
 def _render(site: Site, facts: MapFacts, rules: policy.Policy, path: str, others: list[MapFacts], picture: str) -> str:
     found = series(facts)
     loses = facts.default_is(Default.LOSES)
-    run = run_of(site, facts)
+    run = per_device.run_of(site, facts.slug, facts.header)
     pieces = policy_words.pieces(rules, run)
     return page("map.md.j2", path, device=label(facts.header.device.name), stands=stands(facts), on_gpu=facts.on_gpu, answer=words.answer(facts), picture=picture,
                 pieces=[_piece(one) for one in pieces], head=HEAD, leave=policy_words.leave(rules, unseen(rules, further(site, facts))), files=f"runs/{facts.slug}/" if rules.rules else "",
                 policy_file=policy_files.POLICY_FILE, python_file=policy_files.PYTHON_FILE,
-                unsafe_at="" if run is None or not any(one.unless for one in pieces) else "findings/is-it-right.md" if run.slot == site.shown else f"runs/{run.slot}/findings.md",
+                unsafe_at=per_device.right_at(site, run) if any(one.unless for one in pieces) else "",
                 winners=[(title, map_tables.winners(some)) for title, some in grids(found)],
                 losses=map_tables.losses(loses[:HEAD]) if loses else None, more_losses=map_tables.losses(loses[HEAD:]) if loses[HEAD:] else None,
                 crossings=[words.crossing(one) for one in crossovers(found)], hosts=[words.host_bound(one) for one in host_limits(found)],

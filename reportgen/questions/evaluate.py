@@ -78,7 +78,8 @@ def _outcome(question: Question, case: Case, decision: Decision, gate: bool, fac
     if verdict is None and gate:
         sentence = sentence[:1].upper() + sentence[1:]
     pieces = tuple(_advised(one, args, facts) for one in case.advice if _given(one.needs, args))
-    return Outcome(question.id, verdict, decision.case, sentence, said(case.because, args), said(case.caveats, args), pieces, args, case.partly, gate, question.source)
+    return Outcome(question.id, verdict, decision.case, sentence, said(case.because, args), said(case.caveats, args), pieces, args, case.partly, gate, question.source,
+                   tuple(cause.needs for cause in (*case.because, *case.caveats) if there(args.get(cause.needs))))
 
 
 def _advised(one: Advice, args: Mapping[str, Any], facts: RunFacts) -> Advised:

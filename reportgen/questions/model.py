@@ -186,6 +186,7 @@ class Outcome:
 
     said: the case's sentence; of what is not measurable the reason alone
     gate: the case is a shared gate's, not the question's own
+    grounds: which facts carried a cause or a caveat that was said, by the name of the argument
     """
 
     question: str
@@ -199,6 +200,7 @@ class Outcome:
     partly: bool = False
     gate: bool = False
     source: Source | None = None
+    grounds: tuple[str, ...] = ()
 
     @property
     def headline(self) -> str:

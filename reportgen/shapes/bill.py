@@ -199,6 +199,11 @@ def spread(row: Row) -> tuple[float, float] | None:
     return (min(found), max(found)) if len(found) > 1 else None
 
 
+def slower(row: Row, other: Row) -> float:
+    """How many times as long as one of `other` a later call of `row` takes, by their medians."""
+    return median(row.later) / median(other.later)
+
+
 def _medians(row: Row) -> list[float]:
     return [median(one.new) for one in row.split if one.new]
 

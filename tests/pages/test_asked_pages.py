@@ -10,9 +10,11 @@ from typing import Any
 from builders import facts
 from folder_doubles import NO_MASK, after, answer, asked, bill, extras, row
 from map_doubles import point, square
+from probe_doubles import tried, wrong
 
 from reportgen.pages import beside, navigation, site, why
 from reportgen.pages import bill as bill_page
+from reportgen.questions import bill_words as words
 from reportgen.shapes.bill import Row
 from reportgen.shapes.folder import Folder
 from reportgen.shapes.record import Reading
@@ -109,14 +111,14 @@ def test_the_bill_s_first_sentences():
     assert "**A length that was not called before costs cuDNN 50.0 ms once** (causal, forward); flash 200 µs." in text
     # 49.8 ms over 20 µs a call
     assert "Beside flash a length has earned that back after 2,490 calls." in text
-    assert "With `TORCH_CUDNN_SDPA_AVOID_RECOMPILE=1` the last of 3 new lengths cost 0 µs each, and a later call 340 µs instead of 40.0 µs." in text
+    assert "With `TORCH_CUDNN_SDPA_AVOID_RECOMPILE=1` a new length costs 0 µs (the dearest 0 µs), and every later call takes 340 µs instead of 40.0 µs, 8.50× as long." in text
     assert "| cuDNN | causal, forward | 50.0 ms | 50.0 ms | 40.0 µs | flash | 2,490 |" in text and "| flash | causal, forward | 200 µs | 200 µs | 60.0 µs | — | — |" in text
 
 
 def test_a_switch_that_torch_does_not_heed_for_the_layout_shows_nothing():
     text = page(bill_page, bill(row("flash", 0.2, 60.0), row("cudnn", 50.0, 40.0), row("cudnn", 49.0, 41.0, avoid=True)))
     assert ("What `TORCH_CUDNN_SDPA_AVOID_RECOMPILE=1` saves is not shown: torch heeds it only for q, k and v stored as `[batch, length, heads, dim]` and transposed, "
-            "and here they were stored the other way.") in text and "the last of" not in text
+            "and here they were stored the other way.") in text and "and every later call takes" not in text
 
 
 def test_what_processes_show_apart_is_told_beside_what_they_show_together():
@@ -138,11 +140,42 @@ def test_what_did_not_run_says_why_and_is_in_no_table():
 
 
 def test_advice_follows_the_bill():
-    assert "most new lengths are nearly free then (causal, forward)" in page(bill_page, BILL)
+    text = page(bill_page, BILL)
+    # 49.8 ms more for a new length, 20 µs less for a later call; with the switch 50 ms less once, and 300 µs more each time
+    assert ("- Where lengths keep coming that were not called before, pin a backend whose new lengths are nearly free, `with sdpa_kernel([SDPBackend.FLASH_ATTENTION]):` flash in place of cuDNN "
+            "(causal, forward: below 2,490 calls of a length).") in text
+    assert ("most new lengths are nearly free then, and it has a price (causal, forward: every later call takes 8.50× as long, so it pays below 167 calls of a length).") in text
     dear = bill(row("cudnn", 50.0, 40.0), row("cudnn", 50.0, 40.0, avoid=True, layout="bshd"))
     assert "AVOID_RECOMPILE=1` before" not in page(bill_page, dear)
+    assert "pin a backend" not in page(bill_page, dear), "nothing else has a price"
+    slow = bill(row("flash", 0.2, 30.0), row("cudnn", 50.0, 40.0))
+    assert "(causal, forward: however often a length is called)" in page(bill_page, slow)
     free = bill(row("flash", 0.0, 60.0))
     assert "## What to write" not in page(bill_page, free)
+
+
+def test_a_pin_of_the_bill_names_what_its_backend_gets_wrong_on_the_device():
+    """Flash is wrong in one report here; the advice leads to it, so its row is named, with the way to the list."""
+    run = tried(facts("h200"), {"shared-heads": {"flash": wrong()}})
+    limits = words.limits(BILL.bill, run)
+    assert limits == "Not for unsafe call 1 (“Is it right?”)." and words.advice(BILL.bill, [256, 512], limits)[1].endswith("of a length). Not for unsafe call 1 (“Is it right?”).")
+    assert words.limits(BILL.bill, tried(facts("h200"), {"shared-heads": {"cudnn": wrong()}})) == words.limits(BILL.bill, None) == ""
+
+
+def test_the_best_multiple_has_a_column_of_its_own():
+    """Each new length costs 50 ms and a later call nothing: one length for all is best, and that is 1,024."""
+    lines = page(bill_page, bill(row("cudnn", 50.0, 0.0))).splitlines()
+    head = next(line for line in lines if line.startswith("| Backend | Call | as they are"))
+    cells = next(line for line in lines[lines.index(head):] if line.startswith("| cuDNN |")).strip("| ").split(" | ")
+    heads = head.strip("| ").split(" | ")
+    assert cells[heads.index("Best")] == "1,024" and cells[heads.index("to 1,024")] == "50.0 ms" and "to 512" not in heads
+
+
+def test_the_sentence_and_the_table_say_one_price():
+    """The first of three new lengths was dear, the others cost 0.1 ms: the median stands in both, and the dearest beside it."""
+    plan = Row("cudnn", False, False, True, (256, 512, 300, 1024), first=(2.0, 0.0581, 0.0002, 0.0002), later=(0.0001,) * 4, layout="bshd")
+    text = page(bill_page, bill(row("cudnn", 50.0, 40.0), plan))
+    assert "a new length costs 100 µs (the dearest 58.0 ms)" in text and "| cuDNN, with the switch | causal, forward | 100 µs | 58.0 ms | 100 µs |" in text
 
 
 def test_the_calculator_has_the_numbers_of_the_rows():

@@ -18,6 +18,7 @@ import variants
 from reportgen import pages
 from reportgen.analysis import RunFacts, State, VariantFacts
 from reportgen.pages import board, claims, compare, device, front, glance, navigation, pictures, site, summaries, tree
+from reportgen.pages import finding as finding_page
 from reportgen.pages import variant as variant_page
 from reportgen.pages.cells import Bar, dims, signed
 from reportgen.pages.environment import environment
@@ -290,6 +291,17 @@ def test_a_second_setting_of_the_featured_device_shows_only_what_comes_out_other
     other = files[f"runs/{facts('a100').slot}/findings.md"]
     assert other.count("\n## ") == len(_real()) and "As on NVIDIA H200" not in other
     assert f"runs/{run.slot}/findings.md" not in files and f"runs/{run.slot}/variants.md" not in files and f"runs/{run.slot}/hardware.md" not in files
+
+
+def test_a_second_run_is_as_above_only_where_nothing_differs() -> None:
+    """The same run again is as above; slower in one variant, the verdicts stay and the numbers do not; where a claim turns, its answer stands there."""
+    run = facts("h200")
+    fastest = next(finding for finding in _real() if finding.slug == "fastest")
+    told = {}
+    for name, other in (("same", run), ("slower", variant(run, "naive", gpu_time=estimate(1200))), ("turned", variant(run, "sdpa_flash", gpu_time=estimate(40)))):
+        again = replace(other, label=name, slot=f"{run.slot}+{name}")
+        told[name] = finding_page.others(site.build([run, again], run.slot, (fastest,)), fastest).rows[0][-1]
+    assert (told["same"], told["slower"]) == ("as above", "same verdicts, other numbers") and "SDPA flash is the fastest here" in str(told["turned"])
 
 
 def test_a_second_setting_of_the_featured_device_lists_only_its_own_environment() -> None:

@@ -35,6 +35,21 @@ def test_a_counted_run_has_every_page_with_its_chart_and_no_hedge():
         assert "](../runs/nvidia-h200/article/charts/" in page, slug
 
 
+def test_a_second_setting_answers_alike_only_where_the_same_facts_stand_behind_it():
+    """In both the whole square is multiplied; in the second one math does so on Tensor Cores too, and a page that says "alike" would hide it."""
+    run = counted.h200()
+    math = run.variants["sdpa_math"]
+    on_tensor = tuple(replace(a, counters=replace(a.counters, tensor_core_flop=17179869184.0)) if a.role == "matmul" else a for a in math.activities)
+    again, other = (replace(run, label=name, slot=f"{run.slot}+{name}") for name in ("again", "other"))
+    other = replace(other, variants={**run.variants, "sdpa_math": replace(math, activities=on_tensor)})
+    files = render(run, again, other)
+    pages_said = {slot: files[f"runs/{slot}/hardware.md"] for slot in (again.slot, other.slot)}
+    assert "\n## Tensor Core work" not in pages_said[again.slot] and "\n## Tensor Core work" in pages_said[other.slot]
+    assert "Naive, Naive in place and SDPA math 34.4 GFLOP on Tensor Cores" in pages_said[other.slot]
+    rows = {line.split("](../runs/")[1].split("/hardware")[0]: line for line in files["hardware/half-the-square.md"].splitlines() if "/hardware.md#half-the-square)" in line}
+    assert rows[again.slot].endswith("| same answers, other numbers |") and "SDPA math 34.4 GFLOP" in rows[other.slot]
+
+
 @pytest.mark.parametrize(("reason", "said"), [
     ("Nsight Compute (ncu) was not found; install it with the CUDA toolkit and put it on the PATH",
      "Modelled only: this run has no hardware counters (Nsight Compute (ncu) was not found; install it with the CUDA toolkit and put it on the PATH)."),
