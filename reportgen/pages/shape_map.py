@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from variants.backends import BACKENDS
 
-from ..analysis import RunFacts, policy
+from ..analysis import policy
 from ..analysis.map_series import Along, Series, crossovers, host_limits, length, models, series
 from ..analysis.maps import Default, MapFacts
 from ..analysis.unseen import unseen

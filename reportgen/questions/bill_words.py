@@ -6,8 +6,8 @@ from statistics import median
 
 from variants import backends
 
-from ..saying.units import Count, Ratio, Seconds, listed, plural, text
 from ..analysis import RunFacts
+from ..saying.units import Count, Ratio, Seconds, listed, plural, text
 from ..shapes import bill
 from ..shapes.bill import Bill, Row
 from . import right_words
