@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from ..probes import Needs
+from ..probes import TILE, Needs
 from ..run import DEFAULT, Compared
 from ..run.workload import Workload
 from .model import RunFacts, VariantFacts
@@ -111,8 +111,6 @@ def cures(facts: RunFacts) -> tuple[ProbeFacts, ...]:
     return tuple(sorted(found, key=lambda one: one.standing is Standing.ELSEWHERE))
 
 
-TILE = 128
-"""A length that is a multiple of it is one of every fused kernel's tile."""
 HUGE_BATCH = 65_535
 """What a dimension of a launch grid may have at most: a batch beyond it is a huge one."""
 LARGE_HEAD_DIM = 256

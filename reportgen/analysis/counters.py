@@ -10,7 +10,7 @@ from ..run import KernelCounters
 from ..trace import TraceLoss
 from .model import ActivityFacts, CounterFacts
 
-_METRICS = {
+METRICS = {
     "dram_read_bytes": "dram__bytes_read.sum",
     "dram_write_bytes": "dram__bytes_write.sum",
     "l2_bytes": "lts__t_bytes.sum",
@@ -24,6 +24,7 @@ _METRICS = {
     "xu_pct": "sm__inst_executed_pipe_xu.avg.pct_of_peak_sustained_active",
     "alu_pct": "sm__inst_executed_pipe_alu.avg.pct_of_peak_sustained_active",
 }
+"""Field of `CounterFacts` → the metric's name in Nsight Compute."""
 _TENSOR = "sm__ops_path_tensor_src_"
 _SOURCES = {"bfloat16": "bf16", "float16": "fp16", "float32": "tf32"}
 NOT_SEEN = "the counter tool saw no kernel of it"
@@ -76,7 +77,7 @@ def _stem(name: str) -> str:
 def of_kernel(row: KernelCounters, dtype: str) -> CounterFacts:
     """The counters of one kernel in our own names. dtype: of the workload."""
     metrics = row.metrics
-    values: dict[str, Any] = {field: metrics.get(metric) for field, metric in _METRICS.items()}
+    values: dict[str, Any] = {field: metrics.get(metric) for field, metric in METRICS.items()}
     shared = [metrics.get(f"launch__shared_mem_per_block_{kind}") for kind in ("static", "dynamic")]
     if values["registers"] is not None:
         values["registers"] = int(values["registers"])

@@ -102,6 +102,16 @@ def busy(activity: ActivityFacts) -> tuple[Busy, float] | None:
     return max(found, key=lambda pair: pair[1], default=None)
 
 
+PIPES = (Busy.TENSOR, Busy.XU, Busy.ALU)
+"""What of `Busy` is a pipe: issue slots feed all of them."""
+
+
+def busiest(pipes: Pipes) -> tuple[Busy, float] | None:
+    """The pipe that the kernel kept busiest, and how much in percent; `None` where no pipe was counted."""
+    found = [(part, value) for part in PIPES if (value := getattr(pipes.counters, part.value)) is not None]
+    return max(found, key=lambda pair: pair[1], default=None)
+
+
 def kept_busy(found: tuple[Bound, ...]) -> dict[Busy, float]:
     """Of the time that neither memory nor arithmetic explains: what was busy instead → its share of the whole time."""
     total = sum(one.activity.duration for one in found)

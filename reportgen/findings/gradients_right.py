@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from ..analysis import RunFacts, VariantFacts
-from ..analysis.correctness import Gradients, masked_gradients, own_gradients
+from ..analysis.correctness import Gradients, masked_gradients, own_gradients, unsafe_calls
+from ..probes import Needs
 from ..questions import needs
 from ..questions.model import Because, Case, Decision, decide, not_measurable
 from ..questions.needs import refusal
-from ..questions.right_words import came_out
+from ..questions.right_words import came_out, numbered
 from ..questions.shared import software
 from ..saying.units import listed
 
@@ -19,9 +20,9 @@ _CAVEATS = (
 )
 
 GRADIENTS_CASES: dict[str, Case] = {
-    "all-right": Case("holds", "All gradients compared with FP64 are right: at the run's own shape those of {own}{masked}.", caveats=_CAVEATS),
+    "all-right": Case("holds", "At this run's own shape, the only one compared, gradients come out right beside FP64: those of {own}{masked}.{elsewhere}", caveats=_CAVEATS),
     "wrong": Case("differs", "Gradients are wrong on this device: {which}.", caveats=_CAVEATS),
-    "broke-off": not_measurable("all gradients compared are right (at the run's own shape those of {own}{masked}), but {broke_off} broke off.", partly=True),
+    "broke-off": not_measurable("at this run's own shape, the only one compared, gradients come out right beside FP64 (those of {own}{masked}), but {broke_off} broke off.{elsewhere}", partly=True),
     "none-ran": not_measurable("no variant's gradients could be compared with FP64 ({reason})."),
 }
 
@@ -34,7 +35,7 @@ def gradients_rule(facts: RunFacts) -> Decision:
         blocked = next((found for variant in facts.six if (found := needs.unmet(facts, needs.ran(variant.id)))), None) if not held else None
         return blocked or needs.older(facts, needs.RIGHTNESS)
     args = {"software": software(facts, "torch", "cudnn"), "own": _titles(facts, own, Gradients.RIGHT), "no_mask": _titles(facts, masked, Gradients.NO_MASK),
-            "refused": _either(facts, own, masked, Gradients.REFUSED), "broke_off": _either(facts, own, masked, Gradients.FAILED), "uncompared": _titles(facts, own, Gradients.NOT_COMPARED)}
+            "refused": _either(facts, own, masked, Gradients.REFUSED), "broke_off": _either(facts, own, masked, Gradients.FAILED), "uncompared": _titles(facts, own, Gradients.NOT_COMPARED), "elsewhere": _elsewhere(facts)}
     wrong = [_wrong(variant, own[variant.id], masked[variant.id]) for variant in held if Gradients.WRONG in (own[variant.id], masked[variant.id])]
     if wrong:
         return decide("wrong", **args, which="; ".join(wrong))
@@ -43,6 +44,12 @@ def gradients_rule(facts: RunFacts) -> Decision:
         return decide("none-ran", **args, reason=_reason(held))
     said = f", and under a mask output and gradients of {under}" if under else ""
     return decide("broke-off" if args["broke_off"] else "all-right", **args, masked=said)
+
+
+def _elsewhere(facts: RunFacts) -> str:
+    """Which of the calls that come out wrong here do so in a backward pass; empty where none does."""
+    found = [one for one in unsafe_calls(facts) if Needs.GRADIENTS in one.needs and not one.trap]
+    return f" Other calls give wrong gradients here: {numbered(found)} (“Is it right?”)." if found else ""
 
 
 def _titles(facts: RunFacts, found: dict[str, Gradients], outcome: Gradients) -> str:

@@ -33,7 +33,7 @@ def evidence(facts: RunFacts) -> Evidence:
 
 def steps(facts: RunFacts) -> Table | None:
     """The one list of calls that go wrong here, with what to write instead; advice elsewhere refers to its numbers. `None` where none does."""
-    rows = tuple((f"trap {one.number}" if one.trap else one.number, with_needs(one.needs), fallen_said(one),
+    rows = tuple((f"trap {one.number}" if one.trap else one.number, with_needs(one.needs, *one.probes), fallen_said(one),
                   cures_said(one) or None, _sourced(one)) for one in unsafe_calls(facts))
     notes = ("A trap is documented, or left open by the formula: no wrong result of torch, and not what the writer of the call meant.",) if any(one.trap for one in unsafe_calls(facts)) else ()
     return Table(columns("Unsafe call", "A call with", "Goes wrong", "Write instead", "Reported"), rows, notes=notes) if rows else None
@@ -117,7 +117,7 @@ def _loose(probe: ProbeFacts) -> str:
 
 
 def _cures(facts: RunFacts) -> tuple[Table, ...]:
-    rows = tuple((named(one), call(one.probe.needs), one.probe.cure.words if one.probe.cure else None, _choice(one), _HEALED[one.healing], *_seconds(one)) for one in cures(facts))
+    rows = tuple((named(one), call(one.probe.needs, one), one.probe.cure.words if one.probe.cure else None, _choice(one), _HEALED[one.healing], *_seconds(one)) for one in cures(facts))
     if not rows:
         return ()
     return (Table(columns("Reported", "Concerns", "What to write", "Tried", "After it", "#A call as reported", "#A call with the cure"), rows,
@@ -138,7 +138,7 @@ def _seconds(probe: ProbeFacts) -> tuple[Seconds | None, Seconds | None]:
 
 def _fold(probe: ProbeFacts) -> Fold:
     cure = probe.probe.cure
-    return Fold(f"What to write for {call(probe.probe.needs)} ({named(probe)})", cure.words if cure else "", cure.code.strip("\n") if cure else "")
+    return Fold(f"What to write for {call(probe.probe.needs, probe)} ({named(probe)})", cure.words if cure else "", cure.code.strip("\n") if cure else "")
 
 
 def picks_table(facts: RunFacts) -> tuple[Table, ...]:

@@ -22,7 +22,7 @@ _WHY = (
     Because("kernels", "The kernel names show the cause: {kernels}."),
     Because("counted", "Counted: {counted}."),
     Because("product", "Multiplying the same scores by a number takes {product}; the mask step takes {beside} as long."),
-    Because("share", "In {probed} the step is one kernel: {traced}, {share} of the GPU time{rank}."),
+    Because("share", "In {probed} the step is one kernel: in the trace {traced}, {share} of all GPU time there{rank}."),
 )
 _NOTE = Because("note", "About these times: {note}.")
 _CACHED = Because("cached", "The score matrix may fit in the last-level cache here, so these times say little about memory.")
@@ -77,10 +77,11 @@ def _why(facts: RunFacts, found: MaskCost) -> dict[str, object]:
     slow, fast = found.broadcast, found.full
     kernels = f"{_named(slow)} computes an index for each element, {_named(fast)} loads several neighbours at once" if found.by_name else ""
     product = Seconds(found.mul.time.median) if found.beside.winner == "second" else None
-    step, time = found.traced, facts.variants[PROBED].gpu_time if PROBED in facts.variants else None
-    known = step is not None and time is not None and found.same
+    step = found.traced
+    whole = sum(activity.duration for activity in facts.variants[PROBED].activities) if PROBED in facts.variants else 0.0
+    known = step is not None and whole > 0 and found.same
     return {"kernels": kernels, "counted": _counted(slow, fast) if found.by_count else "", "product": product, "beside": Ratio(found.beside.ratio.median), "probed": facts.variants[PROBED].title if known else "",
-            "traced": Seconds(step.duration) if step else None, "share": Percent(float(significant(100 * step.duration / time.median, 3))) if known and step and time else None,
+            "traced": Seconds(step.duration) if step else None, "share": Percent(float(significant(100 * step.duration / whole, 3))) if known and step else None,
             "rank": ", more than any other" if known and step and largest(facts, step) else ""}
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from ..analysis import RunFacts
 from ..analysis.chains import PAIR, Chained, chained, per_layer_ratio
 from ..analysis.masking import hidden_copies
+from ..analysis.savings import saving
 from ..numbers.statistics import MAGNITUDE_TOLERANCE, PROCESSES, Estimate, magnitude
 from ..questions import needs
 from ..questions.model import Advice, Because, Case, Chart, Decision, Evidence, Finding, claim, decide, not_measurable
@@ -16,8 +17,11 @@ from ..questions.shared import OTHER_SHAPE, other_workload
 from ..saying.tables import Table, columns
 from ..saying.units import Count, Percent, Ratio, Seconds, difference, plural
 
+DIGITS = 4
+"""Of what a chain takes and saves, in the sentence as in the table: rounded in two ways one saving would have two figures."""
 _ADVICE = (Advice("Before you optimise, multiply the saving per layer by your layers and compare it with the whole "
     "forward."),)
+_APART = Because("apart", "Timed apart from the chains, in one forward replayed by itself, in place saves {apart}: another measurement of the same.")
 _SHARE = Because("share", "{deep} layers take {total} with the copy and {rest} without: {share} less. A layer here is attention only, without projections and MLP.")
 
 CASES: dict[str, Case] = {
@@ -25,18 +29,18 @@ CASES: dict[str, Case] = {
     "no-copy": not_measurable("naive shows no copy under `masked_fill` here, so there is no saving to add up."),
     "adds-up": Case(
         "holds",
-        "The saving adds up: {deep} chained forwards save {deep_saving}, {per_layer} each, which is {ratio} the saving of a single forward ({single}; {processes}).",
-        because=(_SHARE,), caveats=(OTHER_SHAPE,), advice=_ADVICE,
+        "The saving adds up: {deep} chained forwards save {deep_saving}, {per_layer} each, which is {ratio} what a chain of one saves ({single}; {processes}).",
+        because=(_SHARE, _APART), caveats=(OTHER_SHAPE,), advice=_ADVICE,
     ),
     "adds-up-less": Case(
         "differs",
-        "The saving adds up only in part: {deep} chained forwards save {deep_saving}, {per_layer} each, which is {ratio} the saving of a single forward ({single}; {processes}).",
-        because=(_SHARE,), caveats=(OTHER_SHAPE,), advice=_ADVICE,
+        "The saving adds up only in part: {deep} chained forwards save {deep_saving}, {per_layer} each, which is {ratio} what a chain of one saves ({single}; {processes}).",
+        because=(_SHARE, _APART), caveats=(OTHER_SHAPE,), advice=_ADVICE,
     ),
     "adds-up-more": Case(
         "differs",
-        "The saving more than adds up: {deep} chained forwards save {deep_saving}, {per_layer} each, which is {ratio} the saving of a single forward ({single}; {processes}).",
-        because=(_SHARE,), caveats=(OTHER_SHAPE,), advice=_ADVICE,
+        "The saving more than adds up: {deep} chained forwards save {deep_saving}, {per_layer} each, which is {ratio} what a chain of one saves ({single}; {processes}).",
+        because=(_SHARE, _APART), caveats=(OTHER_SHAPE,), advice=_ADVICE,
     ),
     "costs-deep": Case(
         "differs",
@@ -47,7 +51,7 @@ CASES: dict[str, Case] = {
     "straddles": Case(
         "within noise",
         "{deep} chained forwards {deep_each} {single}, but the processes ({low} to {high}) straddle {tolerance}.",
-        because=(_SHARE,), caveats=(OTHER_SHAPE,), advice=_ADVICE,
+        because=(_SHARE, _APART), caveats=(OTHER_SHAPE,), advice=_ADVICE,
     ),
     "no-saving": Case(
         "within noise",
@@ -77,14 +81,21 @@ def rule(facts: RunFacts) -> Decision:
     if single.compared.winner != "second":
         return decide({"tie": "no-saving", "first": "costs"}[single.compared.winner], **args)
     ratio = per_layer_ratio(single, deep)
-    total, rest, saved = difference(deep.naive.median, deep.inplace.median)
+    total, rest, saved = difference(deep.naive.median, deep.inplace.median, digits=DIGITS)
     args |= {"deep": Count(deep.layers), "deep_saving": saved, "per_layer": Seconds(deep.per_layer), "single": Seconds(single.saved),
              "ratio": Ratio(ratio.median), "processes": _processes(ratio, told=deep.saved >= 0), "low": Ratio(ratio.low), "high": Ratio(ratio.high), "total": total, "rest": rest,
              "share": Percent(round(100 * deep.saved / deep.naive.median, 1)) if deep.saved > 0 else None, "deep_more": Seconds(-deep.saved),
-             "each_more": Seconds(-deep.per_layer), "deep_each": _each(deep), "tolerance": f"±{Percent(100 * MAGNITUDE_TOLERANCE)}"}
+             "each_more": Seconds(-deep.per_layer), "apart": _apart(facts, Seconds(single.saved)), "deep_each": _each(deep), "tolerance": f"±{Percent(100 * MAGNITUDE_TOLERANCE)}"}
     verdict = magnitude(ratio, 1.0)
     less = "costs-deep" if deep.saved < 0 else "adds-up-less"
     return decide({"holds": "adds-up", "straddles": "straddles"}.get(verdict) or (less if ratio.median < 1 else "adds-up-more"), **args)
+
+
+def _apart(facts: RunFacts, single: Seconds) -> str | None:
+    """What the forwards timed for all other pages save, where that reads otherwise than a chain of one."""
+    other = saving(facts, *PAIR)
+    said = (other.said or str(Seconds(other.seconds))) if other else None
+    return None if said == str(single) else said
 
 
 def _processes(ratio: Estimate, told: bool) -> str:
@@ -112,7 +123,7 @@ def evidence(facts: RunFacts) -> Evidence:
 
 
 def _cells(one: Chained) -> tuple[object, ...]:
-    naive, inplace, saved = difference(one.naive.median, one.inplace.median, digits=4)
+    naive, inplace, saved = difference(one.naive.median, one.inplace.median, digits=DIGITS)
     if one.compared.winner == "tie":
         return naive, inplace, "not told apart", "not told apart"
     if one.saved < 0:

@@ -25,6 +25,7 @@ PROBE = Probe(
     kind=Kind.WRONG,
     reports=(Report("pytorch#121558", "https://github.com/pytorch/pytorch/issues/121558", "torch main, March 2024", "not told", "flash"),),
     needs=frozenset({Needs.LARGE_LOGITS}),
+    logits="10¹¹",
     inputs="bf16 `[1, 1, 1, 64]`, every element of q, k and v 133,120",
     compared="the output",
     avoid="flash with logits of 10¹¹",

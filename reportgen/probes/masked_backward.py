@@ -30,6 +30,7 @@ PROBE = Probe(
     reports=(Report("pytorch#196678", "https://github.com/pytorch/pytorch/issues/196678", "torch 2.11 to 2.13", "H100, H200", "cuDNN"),
              Report("trl#7181", "https://github.com/huggingface/trl/issues/7181", "torch 2.13", "H100", "cuDNN")),
     needs=frozenset({Needs.MASK, Needs.GRADIENTS, Needs.LARGE_LOGITS, Needs.ODD_LENGTH}),
+    logits="near −120",
     inputs="bf16 `[1, 1, 704, 64]`, a lower-triangular bool mask, every logit near −120",
     compared="the output and the gradients of q, k and v",
     avoid="a backward pass with a mask and logits far below 0, where the length is no multiple of 128",

@@ -33,6 +33,7 @@ PROBE = Probe(
     reports=(Report("pytorch#140837", "https://github.com/pytorch/pytorch/pull/140837", "torch main, November 2024", "any", "cuDNN: a reviewer asks for inputs like these"),
              Report("pytorch#177868", "https://github.com/pytorch/pytorch/pull/177868", "torch main, March 2026", "not told", "cuDNN")),
     needs=frozenset({Needs.MASK, Needs.LARGE_LOGITS}),
+    logits="−102,400",
     inputs="bf16 `[1, 2, 128, 64]`, a bool mask that hides every second key; the visible logits are −102,400, the hidden ones 0",
     compared="the output: the mean of v over the visible keys",
     avoid="a bool mask beside logits below −65,504",

@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+TILE = 128
+"""A length that is a multiple of it is one of every fused kernel's tile."""
+
 
 class Kind(Enum):
     """WRONG: torch promises another result. TRAP: torch documents what it does, and many expect something else."""
@@ -32,7 +35,7 @@ class Needs(Enum):
     ONE_QUERY = "one query"
     UNEQUAL_LENGTHS = "fewer queries than keys and `is_causal`"
     DROPOUT = "dropout"
-    ODD_LENGTH = "a length that is not a multiple of the tile"
+    ODD_LENGTH = f"a length that is not a multiple of {TILE} (the largest tile)"
     ODD_HEAD_DIM = "a head dimension that is not a multiple of 8"
     OTHER_HEAD_DIM = "another head dimension for v than for q"
     LARGE_HEAD_DIM = "a head dimension above 256"
@@ -97,6 +100,7 @@ class Probe:
     avoid: what to keep away from where it reproduces, completes "avoid …"
     make: the inputs on a device (`cuda` or `cpu`), the same each time; raises `NotHere` where they do not fit it
     control: inputs beside it that should be right, where that tells something
+    logits: how large those of the inputs are, where it takes large ones: completes "large logits (…)"
     """
 
     id: str
@@ -110,6 +114,7 @@ class Probe:
     make: Callable[[str], Inputs]
     cure: Cure | None = None
     control: Callable[[str], Inputs] | None = None
+    logits: str = ""
 
 
 class NotHere(Exception):

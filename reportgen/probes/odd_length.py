@@ -27,7 +27,7 @@ def _cure(inputs: Inputs) -> Any:
 
 PROBE = Probe(
     id="odd-length",
-    title="Wrong or NaN gradients where the length is no multiple of the tile",
+    title="Wrong or NaN gradients where the length is no multiple of 128",
     kind=Kind.WRONG,
     reports=(Report("cudnn-frontend#160", "https://github.com/NVIDIA/cudnn-frontend/issues/160", "cuDNN 9.12, cudnn-frontend 1.14", "H100", "cuDNN's backward"),
              Report("pytorch#171895", "https://github.com/pytorch/pytorch/pull/171895", "torch before 2.10", "not told", "cuDNN's backward, at length 261 with these layouts")),

@@ -22,6 +22,7 @@ PROBE = Probe(
     kind=Kind.WRONG,
     reports=(Report("cudnn-frontend#1072", "https://github.com/NVIDIA/cudnn-frontend/issues/1072", "cuDNN 9.25.1 and 9.26.0", "H200", "cuDNN"),),
     needs=frozenset({Needs.ONE_QUERY, Needs.GRADIENTS, Needs.LARGE_LOGITS}),
+    logits="near −128",
     inputs="bf16, one query `[1, 2, 1, 64]`, 128 keys, no mask, every logit near −128",
     compared="the output and the gradients of q, k and v",
     avoid="a backward pass with one query and logits far below 0",

@@ -37,14 +37,16 @@ def names(probes: Iterable[ProbeFacts]) -> str:
     return listed([named(one) for one in probes])
 
 
-def with_needs(needs: frozenset[Needs]) -> str:
-    """`gradients and large logits`, in the order in which `Needs` has them."""
-    return listed([need.value for need in Needs if need in without_implied(needs)])
+def with_needs(needs: frozenset[Needs], *probes: ProbeFacts) -> str:
+    """`gradients and large logits (near −120)`, in the order in which `Needs` has them. probes: those that show it, which know how large their logits are"""
+    logits = listed(list(dict.fromkeys(one.probe.logits for one in probes if one.probe.logits)), "or")
+    sizes = {Needs.LARGE_LOGITS: f" ({logits})" if logits else ""}
+    return listed([f"{need.value}{sizes.get(need, '')}" for need in Needs if need in without_implied(needs)])
 
 
-def call(needs: frozenset[Needs]) -> str:
-    """`a call with gradients and large logits`; `any call` where nothing special is needed."""
-    return f"a call with {with_needs(needs)}" if needs else "any call"
+def call(needs: frozenset[Needs], *probes: ProbeFacts) -> str:
+    """`a call with gradients and large logits (near −120)`; `any call` where nothing special is needed."""
+    return f"a call with {with_needs(needs, *probes)}" if needs else "any call"
 
 
 def came_out(compared: Sequence[Compared]) -> str:
@@ -103,7 +105,7 @@ def listed_notes(facts: RunFacts, variants: Iterable[str], where: str = "the lis
 
 def unsafe_list(facts: RunFacts) -> list[str]:
     """A line per kind of call that comes out wrong here: its number, what it has, for which choices, what to write instead."""
-    return [f"**{one.number}** ({fallen_said(one)}): a call with {with_needs(one.needs)}. {cures_said(one)}".strip() for one in unsafe_calls(facts) if not one.trap]
+    return [f"**{one.number}** ({fallen_said(one)}): a call with {with_needs(one.needs, *one.probes)}. {cures_said(one)}".strip() for one in unsafe_calls(facts) if not one.trap]
 
 
 def cures_said(one: UnsafeCall) -> str:
@@ -199,7 +201,7 @@ def instead(probes: Sequence[ProbeFacts]) -> str:
 
 def _instead(probe: ProbeFacts) -> str:
     said = cure_said(probe)
-    return f"For {call(probe.probe.needs)} ({named(probe)}): {said}." if said else ""
+    return f"For {call(probe.probe.needs, probe)} ({named(probe)}): {said}." if said else ""
 
 
 def cure_said(probe: ProbeFacts) -> str:

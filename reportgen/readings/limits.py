@@ -9,7 +9,7 @@ from ..analysis.pipes import kept_busy
 from ..analysis.ranking import Standing, rank
 from ..analysis.reach import Reach, reach
 from ..analysis.roofline import arithmetic_share
-from ..analysis.round_trips import RoundTrips, Slack, round_trips
+from ..analysis.round_trips import Lead, RoundTrips, Slack, round_trips
 from ..analysis.traffic import Best, CacheDoubt, best, forward_traffic, forward_work, needed_flop, why_no_ratio
 from ..hardware import peaks as device
 from ..numbers.quantities import heading
@@ -20,7 +20,7 @@ from ..questions.model import Because, Case, Chart, Decision, Evidence, Finding,
 from ..questions.residency import achieved
 from ..questions.shared import multipliers
 from ..saying.tables import Table, columns
-from ..saying.units import Bytes, BytesPerSecond, Flop, FlopPerSecond, Ratio, Seconds, listed, verb
+from ..saying.units import Bytes, BytesPerSecond, Count, Flop, FlopPerSecond, Ratio, Seconds, listed, verb
 from .base import percent, time
 
 US = 1e6
@@ -69,7 +69,8 @@ def _against(facts: RunFacts, quickest: VariantFacts, taken: float) -> str:
 
 _BESIDE = (
     Because("occupied", "Warp slots occupied on average, counted: {occupied}."),
-    Because("pipes", "What each keeps busy, counted: {pipes}."),
+    Because("pipes", "What each keeps busy, counted: {pipes}. In Nsight Compute: {metrics}."),
+    Because("busiest", "The busiest pipe of each: {busiest}."),
     Because("why", "What sets them apart: {why}."),
     Because("pace", "Tiles on the diagonal are computed whole. Counting all work done on Tensor Cores: {pace} of the matmul ceiling."),
 )
@@ -99,7 +100,7 @@ def fused_rule(facts: RunFacts) -> Decision:
     args = {"shares": _shares(found), "reaching": listed([f"{one.variant.title} reaches a ceiling ({_share(one)})" for one in reaching]),
             "others": f"{verb(len(found) - len(reaching), 'the other reaches', 'the others reach')} none: {_shares([one for one in found if not one.reaches])}", **_beyond(found),
             "occupied": listed([f"{title} {value}" for title, value in occupied]), "pace": listed([f"{title} {share_text(done)}" for title, done in pace]),
-            "uncounted": listed([one.variant.title for one in found if one.of_copy is None and not one.reaches]), "pipes": pipe_words.shares(facts), "why": pipe_words.why(facts),
+            "uncounted": listed([one.variant.title for one in found if one.of_copy is None and not one.reaches]), "pipes": pipe_words.shares(facts), "metrics": pipe_words.metrics_said(), "busiest": pipe_words.busiest_said(facts), "why": pipe_words.why(facts),
             "unsaid": not pipe_words.shares(facts)}
     if args["uncounted"]:
         return decide("uncounted", **args)
@@ -121,12 +122,19 @@ def _share(one: Reach) -> str:
     return f"{copy}{share_text(one.of_matmul)} of the matmul ceiling"
 
 
+_STEPS_BECAUSE = (
+    Because("left", "Time beyond the bytes: {left}."),
+    Because("busy", "Counted in those that run near neither ceiling, busy instead at {rules[enough]} or more: {busy}."),
+)
+_STEPS_CAVEATS = (
+    Because("modelled", "No counters ran, so bytes are modelled from shapes."),
+    Because("unmodelled", "Not known for {unmodelled}: the bytes of some kernels are missing."),
+)
+
 STEP_ANSWERS: dict[str, Case] = {
-    "shares": answer("{said}.",
-                     because=(Because("left", "Time beyond the bytes: {left}."),
-                              Because("busy", "Counted in those that run near neither ceiling, busy instead at {rules[enough]} or more: {busy}.")),
-                     caveats=(Because("modelled", "No counters ran, so bytes are modelled from shapes."),
-                              Because("unmodelled", "Not known for {unmodelled}: the bytes of some kernels are missing."))),
+    "one": answer("{said}.", because=_STEPS_BECAUSE, caveats=_STEPS_CAVEATS),
+    "several": answer("Of their GPU time, the {count} step-by-step variants spend {passes} in passes over the score matrix and {matmuls} in matmuls. {more}. "
+                      "At copy speed, bytes alone would take {bytes} of it{arithmetic}.", because=_STEPS_BECAUSE, caveats=_STEPS_CAVEATS),
     "no-steps": answer("No step-by-step variant ran here."),
     "not-modelled": answer("Not known: the bytes of some steps of {unmodelled} were neither counted nor modelled."),
     "cached": answer("Not known: the score matrix is {scores} and the last-level cache {cache}, so requested bytes need not reach memory, and no counters ran."),
@@ -151,9 +159,35 @@ def step_rule(facts: RunFacts) -> Decision:
     unmodelled = listed([variant.title for variant, trips in split if trips.unknown])
     if not known:
         return decide("not-modelled", unmodelled=unmodelled)
-    return decide("shares", said="; ".join(_said(facts, variant, trips) for variant, trips in known), unmodelled=unmodelled, modelled=not all(trips.counted for _, trips in known),
+    return decide("one" if len(known) == 1 else "several", **_shares_of(facts, known), said="; ".join(_said(facts, variant, trips) for variant, trips in known), unmodelled=unmodelled, modelled=not all(trips.counted for _, trips in known),
                   busy="; ".join(f"{variant.title} {said}" for variant, _ in known if (said := _busy(facts, variant))),
                   left="; ".join(f"{variant.title} {listed([_slack(one) for one in trips.slack])}" for variant, trips in known if trips.slack))
+
+
+def _shares_of(facts: RunFacts, known: list[tuple[VariantFacts, RoundTrips]]) -> dict[str, object]:
+    """The smallest to the largest share of each kind, and whose passes take more than its matmuls."""
+    flop = [share for variant, _ in known if (share := arithmetic_share(facts, variant)) is not None]
+    ahead, behind = ([variant.title for variant, trips in known if trips.lead is lead] for lead in (Lead.PASSES, Lead.MATMULS))
+    more = f"Passes take more than matmuls in {'all of them' if len(ahead) == len(known) else listed(ahead) or 'none'}"
+    return {"count": Count(len(known)), "passes": _from_to([trips.passes / trips.total for _, trips in known]), "matmuls": _from_to([trips.matmuls / trips.total for _, trips in known]),
+            "bytes": _from_to([trips.share for _, trips in known]), "arithmetic": f", and arithmetic alone {_from_to(flop)}" if flop else "",
+            "more": f"{more}, less in {listed(behind)}" if behind else more}
+
+
+def _from_to(found: list[float]) -> str:
+    """`58.2 % to 84.1 %`"""
+    low, high = str(share_text(min(found))), str(share_text(max(found)))
+    return low if low == high else f"{low} to {high}"
+
+
+def _steps_table(facts: RunFacts) -> tuple[Table, ...]:
+    """A row per step-by-step variant whose bytes are known: the figures behind the answer."""
+    found = [(variant, trips) for variant in _stepwise(facts) if limits_told(facts, variant) and (trips := round_trips(facts, variant)) and not trips.unknown]
+    rows = tuple((variant.title, share_text(trips.passes / trips.total), share_text(trips.matmuls / trips.total), share_text(trips.share),
+                  None if (flop := arithmetic_share(facts, variant)) is None else share_text(flop)) for variant, trips in found)
+    if len(rows) < 2:
+        return ()
+    return (Table(columns("Variant", "#Passes over the score matrix", "#Matmuls", "#Bytes at copy speed", "#FLOP at matmul speed"), rows, "Shares of GPU time of each step-by-step variant."),)
 
 
 def _busy(facts: RunFacts, variant: VariantFacts) -> str:
@@ -177,7 +211,7 @@ def evidence(facts: RunFacts) -> Evidence:
     shown = [variant for variant in readable(facts) if time(variant)]
     if floor is None or not shown:
         return Evidence()
-    return Evidence(tables=(_table(facts, shown, floor), *_peaks(facts, shown)), charts=_chart(shown, floor))
+    return Evidence(tables=(_table(facts, shown, floor), *_steps_table(facts), *_peaks(facts, shown)), charts=_chart(shown, floor))
 
 
 def _table(facts: RunFacts, shown: list[VariantFacts], floor: Best) -> Table:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from builders import activity, facts, unavailable
 from case_tables import outcome
@@ -9,6 +11,7 @@ from turned import counted, timed
 
 from reportgen.analysis import CounterFacts, RunFacts, pipes
 from reportgen.analysis.bounds import Bound, Limit
+from reportgen.capture import counters
 from reportgen.findings import fastest
 from reportgen.questions import pipe_words
 from reportgen.questions.evaluate import evaluate
@@ -33,7 +36,7 @@ def test_the_next_slower_one_is_told_apart_by_what_was_counted():
     assert told == [("sdpa_cudnn", "sdpa_flash", True, False, True), ("sdpa_flash", "sdpa_efficient", True, True, False)]
     first, second = pipe_words.why(run()).split("; ")
     assert first.startswith("SDPA cuDNN executes fewer warp instructions than SDPA flash (21.8 million against 34.2 million) and does 1.") and first.endswith(
-        "× the matrix work per second with the tensor pipe no busier (40 % against 39 %): its name says `wgmma`, and SDPA flash is written for `mma.sync`")
+        "× the matrix work per second, by the kernels alone in the trace, with the tensor pipe no busier (40 % against 39 %): its name says `wgmma`, and SDPA flash is written for `mma.sync`")
     assert second == ("SDPA flash executes fewer warp instructions than SDPA efficient (34.2 million against 92.9 million) and keeps the tensor pipe busier "
                       "(39 % of the time against 24 %)")
 
@@ -118,3 +121,21 @@ def test_the_reading_says_what_the_steps_keep_busy():
     said = reading(built, "limits-steps").because
     assert any(line.startswith("Counted in those that run near neither ceiling, busy instead at 60 % or more: Naive in place issuing instructions in ") for line in said)
     assert not any("busy instead" in line for line in reading(facts(), "limits-steps").because)
+
+
+def test_the_busiest_pipe_of_each_is_named_and_issue_slots_are_no_pipe():
+    """Efficient's issue slots are busy 64 %, its highest pipe 48 %; with a tensor pipe at 60 % that one has reached a limit."""
+    assert pipe_words.busiest_said(run()) == "SDPA cuDNN XU (42 %), SDPA flash tensor pipe (39 %) and SDPA efficient ALU (48 %); no pipe of them is above 48 %"
+    near = pipe_words.busiest_said(run(sdpa_flash=(34.2, 47, 60, 27, 25, 19.3)))
+    assert near.endswith("; SDPA flash keeps its busy 60 % of the time or more, which counts as a limit") and "no pipe" not in near
+    assert pipe_words.busiest_said(facts()) == ""
+
+
+def test_the_counters_stand_with_the_names_that_nsight_compute_has_for_them():
+    """So that a reader can ask for them; each is one that the capture asks for."""
+    said = next(line for line in reading(run(), "limits-fused").because if line.startswith("What each keeps busy"))
+    names = re.findall(r"`(\w+(?:\.\w+)+)`", said)
+    assert names == ["sm__inst_issued.avg.pct_of_peak_sustained_active", "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active",
+                     "sm__inst_executed_pipe_xu.avg.pct_of_peak_sustained_active", "sm__inst_executed_pipe_alu.avg.pct_of_peak_sustained_active"]
+    assert set(names) <= set(counters.PIPE_METRICS)
+    assert pipe_words.table(run())[0].notes[-1].startswith("In Nsight Compute: issue slots `sm__inst_issued")

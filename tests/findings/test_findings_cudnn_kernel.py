@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
+import pytest
 from builders import facts, no_lane, unavailable, variant
 from turned import renamed, with_extra_kernel
 
-from reportgen.analysis import OpFacts
+from reportgen.analysis import OpFacts, published
 from reportgen.findings.cudnn_kernel import FINDING
+from reportgen.hardware.backends import conditions
+from reportgen.pages.environment import environment
 from reportgen.questions.evaluate import evaluate
 
 CLAIMS = {claim.id: claim for claim in FINDING.claims}
@@ -96,3 +102,22 @@ def test_the_ops_table_counts_ops_and_transposes():
     assert [(row[0], row[1], row[2]) for row in table.rows] == [("SDPA efficient", 15, 4), ("SDPA flash", 17, 4), ("SDPA cuDNN", 7, 0)]
     assert FINDING.evidence(facts()).charts[0].alt == (
         "CPU ops per forward: SDPA efficient 15 (4 transposes); SDPA flash 17 (4 transposes); SDPA cuDNN 7 (0 transposes).")
+
+
+@pytest.mark.parametrize(("slug", "name"), [("cudnn-kernel", "sdpa_cudnn"), ("efficient-kernel", "sdpa_efficient")])
+def test_a_name_that_the_mechanism_takes_apart_is_the_articles_and_says_so(slug, name):
+    """Another architecture stands in the name of the kernel that ran here, so a reader must know whose name it is."""
+    text = environment().get_template(f"findings/{slug}.md.j2").blocks["mechanism"]
+    said = "".join(text(environment().get_template(f"findings/{slug}.md.j2").new_context({"path": "x", "root": "../"})))
+    kernel = published.of(name, "kernel_name")
+    pieces = re.findall(r"^\| `([^`]+)` \|", said, re.M) or next(line for line in said.splitlines() if line.startswith("fmha")).split(" _ ")
+    assert len(pieces) >= 7 and all(piece in kernel for piece in pieces)
+    assert "the article's" in said.split(pieces[0])[0] and "A100-SXM4-80GB" in said.split(pieces[0])[0]
+
+
+def test_what_the_page_says_of_strides_is_what_the_table_of_conditions_says():
+    """Torch's check asks for a last stride of 1 of every fused backend."""
+    row = next(row for row in conditions().rows if row.asks.startswith("Last stride"))
+    assert {row.cells[name] for name in ("efficient", "flash", "cudnn")} == {"1"}
+    text = (Path(__file__).resolve().parents[2] / "reportgen" / "templates" / "findings" / "cudnn-kernel.md.j2").read_text(encoding="utf-8")
+    assert "only the last dimension must be contiguous, as for every fused backend" in text and "any strides" not in text

@@ -7,10 +7,12 @@ from dataclasses import replace
 import pytest
 from builder_devices import DEVICES
 from builders import facts, unavailable
-from probe_doubles import BROKE, REFUSED, compared, cured, everywhere, recorded, trained, tried, wrong
+from probe_doubles import BROKE, KNOWN, REFUSED, compared, cured, everywhere, recorded, trained, tried, wrong
 
 from reportgen.analysis import watch
 from reportgen.findings import is_it_right, outcomes
+from reportgen.probes import Needs, load
+from reportgen.questions import right_words
 from reportgen.questions.evaluate import evaluate
 from reportgen.run import DEFAULT, Correctness, OwnShape, Pick, ProbeRun, Tried
 from reportgen.saying.tables import markdown
@@ -57,7 +59,7 @@ CASES_REACHED = {
         "Not measurable: no pinned backend gave a result for any public report that this run tried (No available kernel. Aborting execution)."),
     ("gradients-right", "all-right"): (
         lambda: trained(facts(), masked={"sdpa_flash": OwnShape("takes-no-mask", "Flash Attention does not support non-null attn_mask.")}),
-        "All gradients compared with FP64 are right: at the run's own shape those of Naive, Naive in place, SDPA math, SDPA "
+        "At this run's own shape, the only one compared, gradients come out right beside FP64: those of Naive, Naive in place, SDPA math, SDPA "
         "efficient, SDPA flash and SDPA cuDNN, and under a mask output and gradients of Naive, Naive in place, SDPA math, SDPA "
         "efficient and SDPA cuDNN."),
     ("gradients-right", "wrong"): (
@@ -66,7 +68,7 @@ CASES_REACHED = {
         "mask gradient of k: 512 of 512 values not finite)."),
     ("gradients-right", "broke-off"): (
         lambda: trained(facts("cpu"), masked={"sdpa_math": OwnShape("failed", OUT_OF_MEMORY)}),
-        "Not measurable in full: all gradients compared are right (at the run's own shape those of Naive, Naive in place, SDPA "
+        "Not measurable in full: at this run's own shape, the only one compared, gradients come out right beside FP64 (those of Naive, Naive in place, SDPA "
         "math and SDPA flash, and under a mask output and gradients of Naive, Naive in place and SDPA flash), but SDPA math "
         "under a mask broke off."),
     ("gradients-right", "none-ran"): (
@@ -208,6 +210,24 @@ def test_what_torch_picks_stands_in_one_small_table():
     assert "| none | as many as heads | 1,024 × 1,024 | cuDNN | flash |" in text
     assert "| floats in the type of q | fewer than heads | 1 × 1,024 | refused | — |" in text
     assert "Refused: Why not." in text
+
+
+def test_gradients_that_are_right_at_one_shape_do_not_hide_those_that_are_not_at_another():
+    """The backward pass of one query is wrong here: the claim holds at the run's shape, and says for which calls not."""
+    far = trained(tried(facts(), {"far-logits": {"default": wrong(error=None, picked="cudnn"), "cudnn": wrong(error=None)}}))
+    held = evaluate(CLAIMS["gradients-right"], far)
+    assert held.verdict == "holds" and held.headline.endswith("SDPA cuDNN. Other calls give wrong gradients here: unsafe call 1 (“Is it right?”).")
+    masks = trained(tried(facts(), {"mask-in-fp32": NOT_FINITE}))
+    assert "Other calls" not in evaluate(CLAIMS["gradients-right"], masks).headline, "that report compares an output"
+
+
+def test_large_logits_and_the_tile_are_said_with_their_numbers():
+    """What the probe's inputs had; of two reports of one kind both, and the multiple that every kernel's tile divides."""
+    near = [replace(one, logits=size, needs=frozenset({Needs.LARGE_LOGITS, Needs.ODD_LENGTH})) for one, size in zip(KNOWN, ("near −120", "10¹¹"))]
+    first, second = near[0].id, near[1].id
+    run = replace(facts(), watch=watch.build(recorded({first: {"default": wrong()}, second: {"default": wrong()}}), [*near, *KNOWN[2:]]))
+    assert right_words.unsafe_list(run)[0].startswith("**1** (unpinned): a call with large logits (near −120 or 10¹¹) and a length that is not a multiple of 128 (the largest tile).")
+    assert all(one.logits for one in load() if Needs.LARGE_LOGITS in one.needs) and not any(one.logits for one in load() if Needs.LARGE_LOGITS not in one.needs)
 
 
 def test_gradients_have_a_line_per_variant():

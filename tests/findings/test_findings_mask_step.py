@@ -71,7 +71,7 @@ def test_names_and_counters_are_given_as_the_cause_only_where_they_show_it():
         "The kernel names show the cause: `elementwise_kernel` computes an index for each element, `vectorized_elementwise_kernel` loads several neighbours at once.",
         "Counted: 221 million warp instructions with the broadcast mask, 24.1 million with the full-size one; the issue slots were busy 60 % and 31 % of the time.",
         "Multiplying the same scores by a number takes 128 µs; the mask step takes 2.80× as long.",
-        "In Naive in place the step is one kernel: 358 µs, 38.5 % of the GPU time, more than any other.")
+        "In Naive in place the step is one kernel: in the trace 358 µs, 38.4 % of all GPU time there, more than any other.")
     nameless = outcome("mask-broadcast", step(named=False))
     assert not any("names" in line or "Counted" in line for line in nameless.because)
     fewer = replace(step(), mask_step={"broadcast": CounterFacts(instructions=20e6), "full": CounterFacts(instructions=24e6)})

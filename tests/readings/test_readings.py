@@ -179,9 +179,13 @@ REACHED = {
     ("limits-fused", "uncounted"): (
         lambda: only(facts(), "sdpa_flash"),
         "The bytes of SDPA flash were not counted. What is known: SDPA flash 23.5 % of the matmul ceiling."),
-    ("limits-steps", "shares"): (
+    ("limits-steps", "one"): (
         lambda: only(facts(), "naive_inplace"),
         "Naive in place spends 82 % of its GPU time in passes over the score matrix and 17.9 % in matmuls; at copy speed its bytes account for 55.4 %, arithmetic alone for 4.7 %."),
+    ("limits-steps", "several"): (
+        lambda: only(facts(), "naive_inplace", "sdpa_math"),
+        "Of their GPU time, the 2 step-by-step variants spend 58.2 % to 82 % in passes over the score matrix and 17.9 % to 36.6 % in matmuls. Passes take more than matmuls in all of them. "
+        "At copy speed, bytes alone would take 55.4 % to 57.6 % of it, and arithmetic alone 4.7 % to 26.6 %."),
     ("limits-steps", "not-modelled"): (
         lambda: activities(only(facts(), "naive_inplace"), "naive_inplace", lambda a: replace(a, requested_bytes=None) if a.role == "mask" else a),
         "Not known: the bytes of some steps of Naive in place were neither counted nor modelled."),
