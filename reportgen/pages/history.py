@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from variants import VARIANTS
 
+from ..analysis import State
 from ..numbers import quantities
 from ..numbers.quantities import QUANTITIES
 from ..numbers.ranks import ALPHA
-from ..numbers.statistics import MINIMUM_EFFECT
+from ..numbers.statistics import MINIMUM_EFFECT, Estimate
 from ..review.history import Judged, Standing, judged, words
 from ..run.history import DECIDING, History, Past
 from ..saying.markup import alt, escaped, inline, label
@@ -22,7 +23,7 @@ from .site import Draw, Site, marked, root
 PATH = "history.md"
 TITLE = "What did each version change?"
 INTERVAL = f"{text(Percent(100 * (1 - ALPHA)))} interval"
-RIGHT = ("ok", "lost evidence")
+RIGHT = tuple(state.value for state in State if state.right)
 """States of a variant whose times count."""
 
 
@@ -62,7 +63,7 @@ def _of(site: Site, slug: str, found: History) -> dict[str, str | bytes]:
     first = site.shown.partition("/")[2] if site.first.slug == slug else ""
     for slot, states in sorted(found.slots.items(), key=lambda item: (item[0] != first, item[0])):
         steps = judged(states)
-        picture, said = _picture(steps, f"{found.header.device} · {slot} · {words.span(states)}", site.draw)
+        picture, said = _picture(steps, f"{found.header.device} · {slot} · {words.span(states).removeprefix('from ').removeprefix('on ')}", site.draw)
         place = f"runs/{slug}/history-{slot}.svg"
         if picture:
             pictures[place] = picture
@@ -143,13 +144,18 @@ def _times(steps: Sequence[Judged]) -> Table:
         if held.state not in RIGHT:
             return held.state
         time = held.times[quantity]
-        return f"{Seconds(time.median)} ({extent(time.low, time.high)})"
+        return f"{Seconds(time.median)} ({_extent(time)})"
 
     rows = tuple((str(one.number), *(cell(one.state, name) for name in names)) for one in steps if one.standing is not Standing.UNREADABLE)
     head = quantities.heading(QUANTITIES[quantity].label)
     apart = [one.number for one in steps if one.standing is Standing.APART]
     notes = (f"Measured otherwise from state {number} on: what stands above it is no time of the same kind." for number in apart)
     return Table(columns("State", *(f"#{title}" for title in names.values())), rows, f"{head} of a forward: the middle of the processes, and the least to the most.", tuple(notes))
+
+
+def _extent(time: Estimate) -> str:
+    """From the least to the most of the processes, where there are several."""
+    return extent(time.low, time.high) if len(time.samples) > 1 else "one process"
 
 
 def _lines(one: Judged) -> list[str]:
@@ -166,7 +172,7 @@ def _picture(steps: Sequence[Judged], of: str, draw: Draw) -> tuple[bytes | None
     breaks = [one.number - 1 for one in steps if one.standing is Standing.APART]
     marks = [one.number - 1 for one in steps if any(each.part == "software" for each in one.came)]
     least = max(MINIMUM_EFFECT, *(one.least for one in steps))
-    keys = [f"up: change from the first state{' after a dashed line' if breaks else ''}; the band is {Percent(round(100 * least, 1))} either way, the least that counts; whiskers span the processes"]
+    keys = [f"up: change from the first state{', anew after a dashed line' if breaks else ''}; the band is {Percent(round(100 * least, 1))} either way, the least that counts; whiskers span the processes"]
     keys += ["dashed: measured otherwise from here on, so nothing is compared across it"] if breaks else []
     keys += ["upright line: other software"] if marks else []
     head = quantities.heading(QUANTITIES[quantity].label)
@@ -194,7 +200,8 @@ def _row(steps: Sequence[Judged], name: str, title: str, quantity: str) -> Strip
             begins += [one.number - 1] if base else []
             base = time.median
         last = str(Seconds(time.median))
-        points.append((time.median / base - 1, time.low / base - 1, time.high / base - 1, f"{title}, state {one.number}: {last} ({extent(time.low, time.high)})"))
+        change, low, high = (round(value / base - 1, 5) for value in (time.median, time.low, time.high))
+        points.append((change, low, high, f"{title}, state {one.number}: {last} ({_extent(time)})"))
     return (title, name, last, points, begins) if sum(point is not None for point in points) > 1 else None
 
 

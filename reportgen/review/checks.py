@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from .. import analysis as facts_room
 from .. import run as run_room
 from ..errors import ReportError
-from ..run import Run, swap
+from ..run import Run, history, swap
 from ..run import noise as noise_room
 from ..shapes import folder as beside_maps
 from ..shapes import record
@@ -35,7 +36,7 @@ def look(docs: Path, lock_torch: str | None = None) -> Looked:
     root = docs / "runs"
     runs, problems = readable(docs)
     return Looked((*_leftovers(root, docs), *problems, *_unnamed_traces(runs, docs), *_misnamed(runs, root, docs), *_featured(root)),
-                  (*_edited(runs, docs), *_other_torch(runs, lock_torch)))
+                  (*_edited(runs, docs), *_other_torch(runs, lock_torch), *_behind(runs, docs)))
 
 
 def _shown(path: Path, docs: Path) -> str:
@@ -154,3 +155,14 @@ def _other_torch(runs: Sequence[Run], lock: str | None) -> list[str]:
             others.setdefault(torch, []).append(run.slot)
     return [f"recorded with torch {torch}: {', '.join(slots)}. requirements/capture.txt has {lock}, for machines that have no torch; "
             "a run is made with the torch that its machine has, so there is nothing to mend" for torch, slots in sorted(others.items())]
+
+
+def _behind(runs: Sequence[Run], docs: Path) -> list[str]:
+    """Runs that are recorded and not yet among the states of their device's history, where there is one that can be read."""
+    found = []
+    for file in sorted((docs / "runs").glob(f"*/{history.HISTORY_FILE}")):
+        with suppress(ReportError):
+            last = {slot: states[-1].recorded_on for slot, states in history.read(file).slots.items()}
+            lacks = [run.slot for run in runs if run.path.parent == file.parent and last.get(run.path.name) != run.recorded_on]
+            found += [f"{_shown(file, docs)} does not have the recorded run of {', '.join(lacks)} yet; `make history` adds it"] if lacks else []
+    return found

@@ -162,9 +162,8 @@ def _parting(ref: str, root: Path) -> str:
 def _refuse(ref: str, asked: subprocess.CompletedProcess[bytes]) -> NoReturn:
     """Why git has no such commit, in its own words where it has any: another owner's checkout, no checkout at all."""
     said = asked.stderr.decode(errors="replace").strip()
-    command = re.search(r"^\s*(git config .*safe\.directory .*)$", said, re.M)
-    if command:
-        raise ReportError(f"{ref!r} cannot be looked up; git says: {said.splitlines()[0].removeprefix('fatal: ')}", cure=f"tell git that the checkout is yours: {command[1]}")
+    if (command := cure_of_git(said)) is not None:
+        raise ReportError(f"{ref!r} cannot be looked up; git says: {said.splitlines()[0].removeprefix('fatal: ')}", cure=command)
     if "not a git repository" in said:
         raise ReportError(f"{ref!r} is no run and no folder of runs, and this is no git checkout that could have it as a commit",
                           cure="give two runs, or two folders of runs: make diff BASE=… HEAD=…")
@@ -172,6 +171,12 @@ def _refuse(ref: str, asked: subprocess.CompletedProcess[bytes]) -> NoReturn:
         raise ReportError(f"{ref!r} cannot be looked up; git says: {said.splitlines()[-1].removeprefix('fatal: ')}", cure="mend what git says")
     raise ReportError(f"{ref!r} is neither a run, nor a folder of runs, nor a commit of this repository",
                       cure="give a run's folder or slot, or a branch, tag or commit (`git fetch` may be needed first)")
+
+
+def cure_of_git(said: str) -> str | None:
+    """What git itself says is to be done about another owner's checkout; `None` where it says nothing of that."""
+    command = re.search(r"^\s*(git config .*safe\.directory .*)$", said, re.M)
+    return f"tell git that the checkout is yours: {command[1]}" if command else None
 
 
 def asked(root: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:

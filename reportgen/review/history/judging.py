@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+from ...analysis import State
 from ...numbers.statistics import Estimate
 from ...run.history import Around, Condition, Exact, Flip, Held, Past, Step
 
@@ -79,6 +80,7 @@ class Judged:
     apart: why no time is compared; untold: variants whose GPU time was taken by another timer
     came: software, settings and the device, where they differ; conditions: clocks and neighbours likewise
     exact: every exact change, whether a time moved with it or not; unseen: variants of which one side does not know what ran
+    few: variants that ran in too few processes for any of their times to be told from noise
     """
 
     number: int
@@ -94,6 +96,7 @@ class Judged:
     flips: tuple[tuple[Flip, FlipCause], ...] = ()
     picks: tuple[str | None, str | None] = (None, None)
     unseen: tuple[str, ...] = ()
+    few: tuple[str, ...] = ()
 
     @property
     def least(self) -> float:
@@ -128,7 +131,12 @@ def _judged(number: int, state: Past, earlier: Sequence[Past]) -> Judged:
     flips = tuple((flip, _why(flip, bool(apart), told)) for flip in step.flips)
     standing = Standing.APART if apart else Standing.CHANGED if told else Standing.QUIET
     return Judged(number, state, standing, place + 1, apart, untold, moves, exact, tuple(_came(step)), tuple(one for one in step.conditions if one.about != "evidence"), flips,
-                  _picks(old, state), unseen)
+                  _picks(old, state), unseen, _few(step))
+
+
+def _few(step: Step) -> tuple[str, ...]:
+    told = {one.variant for one in step.timings if one.low is not None}
+    return tuple(dict.fromkeys(one.variant for one in step.timings if one.variant not in told))
 
 
 def _picks(old: Past, new: Past) -> tuple[str | None, str | None]:
@@ -154,6 +162,8 @@ def _moves(step: Step, old: Past, new: Past, untold: Sequence[str]) -> Iterator[
         if not one.significant or (one.variant in untold and one.quantity.startswith("gpu_")):
             continue
         before, after = old.variants[one.variant], new.variants[one.variant]
+        if before.state == after.state == State.WRONG.value:
+            continue
         cause, exact = _cause(step, before, after, one.variant)
         yield Move(one.variant, one.quantity, before.times[one.quantity], after.times[one.quantity], one.low, one.high, cause, exact)
 

@@ -15,6 +15,7 @@ from ...run.noise import NOISE_FILE
 from ..diff import trees
 
 RUNS = "docs/runs"
+ALL_THE_SAME = "the pages are made from history.jsonl as it is"
 
 
 @dataclass(frozen=True)
@@ -43,11 +44,15 @@ class Repository:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        asked = trees.asked(root, "rev-parse", "--is-shallow-repository")
+        try:
+            asked = trees.asked(root, "rev-parse", "--is-shallow-repository")
+        except ReportError:
+            raise ReportError("git is not installed, and only git knows what a slot held before", cure=f"install git; {ALL_THE_SAME}") from None
         said = asked.stderr.decode(errors="replace").strip()
+        if asked.returncode and "not a git repository" not in said:
+            raise ReportError(f"git says: {(said or 'nothing').splitlines()[0].removeprefix('fatal: ')}", cure=trees.cure_of_git(said) or "mend what git says")
         if asked.returncode:
-            raise ReportError("this is no git checkout, and only git knows what a slot held before" if "not a git repository" in said else f"git says: {said.splitlines()[0] if said else 'nothing'}",
-                              cure="run it in a clone of the report's repository; the pages are made from history.jsonl as it is")
+            raise ReportError("this is no git checkout, and only git knows what a slot held before", cure=f"run it in a clone of the report's repository; {ALL_THE_SAME}")
         self.shallow = asked.stdout.strip() == b"true"
 
     def _lines(self, *arguments: str) -> list[str]:

@@ -85,7 +85,7 @@ def _backend(judged: Judged, move: Move) -> str:
 
 _SAID: dict[Cause, Callable[[Judged, Move], str]] = {
     Cause.CODE: lambda judged, move: "the variant's own code is another",
-    Cause.STATE: lambda judged, move: f"it is {judged.state.variants[move.variant].state} now",
+    Cause.STATE: lambda judged, move: f"its state is now: {judged.state.variants[move.variant].state}",
     Cause.BACKEND: _backend,
     Cause.KERNELS: lambda judged, move: _first(move.exact, "kernel"),
     Cause.LAUNCH: lambda judged, move: f"same kernels, launched otherwise: {_first(move.exact, 'launch')}",
@@ -106,7 +106,7 @@ def why(judged: Judged, move: Move) -> str:
     return _SAID[move.cause](judged, move)
 
 
-FLIPS = {FlipCause.EVIDENCE: "measured on one side only", FlipCause.APART: "the two sides were measured otherwise",
+FLIPS = {FlipCause.EVIDENCE: "measurable on one side only", FlipCause.APART: "the two sides were measured otherwise",
          FlipCause.CHANGED: "something changed in the same step", FlipCause.QUIET: "no kernel and no deciding time changed with it"}
 
 
@@ -135,7 +135,8 @@ def _quiet(judged: Judged) -> str:
     ran = f"what ran is the same as far as both sides saw it (not of {listed(unseen)})" if unseen else "what ran is the same"
     if not judged.least:
         return f"{ran}{_over(judged)}, and there is no deciding time that both states have"
-    return f"nothing but noise{_over(judged)}: {ran}, and no deciding time moved ({Percent(round(100 * judged.least, 1))} would have counted)"
+    few = f"; {listed([title(judged, name) for name in judged.few])} ran in too few processes to tell" if judged.few else ""
+    return f"nothing but noise{_over(judged)}: {ran}, and no deciding time moved ({Percent(round(100 * judged.least, 1))} would have counted{few})"
 
 
 def _over(judged: Judged) -> str:
@@ -143,18 +144,19 @@ def _over(judged: Judged) -> str:
 
 
 def _changed(judged: Judged) -> str:
-    slower = sum(move.ratio > 1 for move in judged.moves)
-    faster = len(judged.moves) - slower
-    parts = [f"{plural(count, 'deciding time')} {word}" for count, word in ((slower, "longer"), (faster, "shorter")) if count]
-    if not judged.moves:
-        parts.append("no deciding time moved beyond noise")
-    return listed(parts) + _over(judged)
+    slower, faster = ([move for move in judged.moves if (move.ratio > 1) is longer] for longer in (True, False))
+    parts = [f"{plural(len(moves), 'deciding time')} {word} ({listed(list(dict.fromkeys(title(judged, move.variant) for move in moves)))})"
+             for moves, word in ((slower, "longer"), (faster, "shorter")) if moves]
+    return listed(parts or ["no deciding time moved beyond noise"]) + _over(judged)
 
 
 def _beside(judged: Judged) -> str:
     """What else a step did: exact changes and torch's pick."""
-    names = list(dict.fromkeys(title(judged, one.variant) for one in judged.exact))
-    said = f"; what ran is otherwise for {listed(names)}" if names else ""
+    other = [title(judged, name) for name in dict.fromkeys(one.variant for one in judged.exact if not one.renamed)]
+    renamed = [name for name in dict.fromkeys(title(judged, one.variant) for one in judged.exact if one.renamed) if name not in other]
+    said = f"; what ran is otherwise for {listed(other)}" if other else ""
+    said += f"; a kernel of {listed(renamed)} has another name and is launched alike" if renamed else ""
+    said += f"; the GPU time of {listed([title(judged, name) for name in judged.untold])} was taken by another timer, and is not compared" if judged.untold else ""
     old, new = judged.picks
     if judged.repicked and old and new:
         said += f"; unpinned, torch picks {backends.title(new)} instead of {backends.title(old)}"
@@ -178,7 +180,7 @@ def answer(slot: str, judged: Sequence[Judged], shown: Callable[[str], str] = la
     elif not moved:
         said = "no deciding time moved beyond noise" + (" where both sides were measured alike" if len(compared) < len(steps) else "")
     else:
-        said = f"deciding times moved in {number_word(len({one.number for one, _ in moved}))} of {plural(len(steps), 'step')}"
+        said = f"deciding times moved in {number_word(len({one.number for one, _ in moved}))} of {number_word(len(steps))} {verb(len(steps), 'step', 'steps')}"
     return " ".join([f"**{counted}; {said}.**", *_largest(moved), *_quiet_updates(compared), *_versions(states), *_verdicts(steps), *_lost(judged)])
 
 
@@ -222,14 +224,21 @@ def _versions(states: Sequence[Past]) -> list[str]:
 def _verdicts(steps: Sequence[Judged]) -> list[str]:
     """How many verdicts turned, told apart from those that came with their evidence."""
     flips = [cause for one in steps for _, cause in one.flips]
-    new, quiet = (sum(cause is which for cause in flips) for which in (FlipCause.EVIDENCE, FlipCause.QUIET))
+    new, quiet, apart = (sum(cause is which for cause in flips) for which in (FlipCause.EVIDENCE, FlipCause.QUIET, FlipCause.APART))
     turned = len(flips) - new
     said = []
     if turned:
-        said.append(f"{plural(turned, 'verdict')} turned" + (f", {'and' if quiet == turned else f'{quiet} of them'} with no kernel and no deciding time changed in the same step" if quiet else "") + ".")
+        parts = [f"{plural(turned, 'verdict')} turned"]
+        parts += [f"{_of(quiet, turned)} with no kernel and no deciding time changed in the same step"] if quiet else []
+        parts += [f"{_of(apart, turned)} between states that were measured otherwise"] if apart else []
+        said.append(", ".join(parts) + ".")
     if new:
-        said.append(f"{plural(new, 'verdict')} {verb(new, 'is', 'are')} another because one side alone measured what {verb(new, 'it needs', 'they need')}.")
+        said.append(f"{plural(new, 'verdict')} {verb(new, 'is', 'are')} another because what {verb(new, 'it needs', 'they need')} can be told on one side alone.")
     return said
+
+
+def _of(some: int, every: int) -> str:
+    return "and" if some == every else f"{some} of them"
 
 
 def _lost(judged: Sequence[Judged]) -> list[str]:
