@@ -29,7 +29,7 @@ def _history(chosen: argparse.Namespace, layout: Layout, stages: Stages) -> int:
     from ..errors import ReportError
     from ..review.history import gather
     from ..run import discover, names
-    from ..run.history import HISTORY_FILE, read, write
+    from ..run.history import HISTORY_FILE, write
 
     stages.at("the histories that were written are whole; the same command writes the rest")
     there = sorted({folder.parent.name for folder in discover(layout.recorded)})
@@ -40,12 +40,30 @@ def _history(chosen: argparse.Namespace, layout: Layout, stages: Stages) -> int:
         raise ReportError("no run is recorded, so there is no history", cure="record one with `make report`")
     for slug in chosen.devices or there:
         file = names.below(layout.recorded, layout.recorded / slug / HISTORY_FILE)
-        before = read(file) if file.is_file() else None
-        found = gather(layout.root, slug, before)
+        found = gather(layout.root, slug, _before(file, layout) if file.is_file() else None)
         changed = write(file, found.history)
         print("\n".join(_said(file.relative_to(layout.root), found, changed)))
     print("`make render` writes the pages that show it")
     return 0
+
+
+def _before(file: Path, layout: Layout) -> Any:
+    """What the file has; `None` where it is damaged and this clone has all that was in it.
+
+    Raises:
+        RunInvalid: it is damaged, and nobody else here has it; or a newer program wrote it.
+    """
+    from ..errors import RunInvalid
+    from ..review.history import Repository
+    from ..run.history import Newer, read
+
+    try:
+        return read(file)
+    except RunInvalid as error:
+        if isinstance(error, Newer) or Repository(layout.root).shallow:
+            raise
+        print(f"{file.relative_to(layout.root)} is damaged, and read anew from git: {error.problem}")
+        return None
 
 
 def _said(file: Path, found: Any, changed: bool) -> list[str]:

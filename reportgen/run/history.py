@@ -27,6 +27,10 @@ Part = Literal["device", "label", "workload", "software", "setting", "host", "pr
 About = Literal["clock", "neighbours", "evidence"]
 
 
+class Newer(RunInvalid):
+    """The file is of a newer program, which this one must not write over."""
+
+
 @dataclass(frozen=True)
 class Held:
     """A variant in a state.
@@ -209,7 +213,7 @@ def read(file: Path) -> History:
         raise RunInvalid("is empty, expected a header and states", where=str(file), cure=CURE)
     header: Header = _line(Header, lines[0], file, 1)
     if header.schema_version > SCHEMA_VERSION:
-        raise RunInvalid(f"was written by a newer version (schema {header.schema_version}, this one reads {SCHEMA_VERSION})", where=str(file), cure="update this checkout")
+        raise Newer(f"was written by a newer version (schema {header.schema_version}, this one reads {SCHEMA_VERSION})", where=str(file), cure="update this checkout")
     states: list[Past] = []
     for number, line in enumerate(lines[1:], start=2):
         one: Past = _line(Past, line, file, number)

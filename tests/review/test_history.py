@@ -230,6 +230,21 @@ def test_the_command_says_in_two_lines_what_a_shallow_clone_lacks(root, whole, t
     assert run(clone, capsys) == ["docs/runs/nvidia-h200/history.jsonl: 7 states of 1 slot, as it was", "`make render` writes the pages that show it"]
 
 
+def test_a_damaged_file_is_read_anew_by_a_whole_clone_and_refused_by_a_shallow_one_which_has_no_other(root, whole, tmp_path, capsys):
+    clone = shallow(root, tmp_path, 2)
+    file = clone / "docs" / "runs" / SLUG / history.HISTORY_FILE
+    history.write(file, whole.history)
+    file.write_text(file.read_text(encoding="utf-8").replace('"slot":"article","blob"', '"slot":"article","blub"', 1), encoding="utf-8")
+    with pytest.raises(ReportError, match=r"history\.jsonl:2: blob is missing"):
+        run(clone, capsys)
+    git(clone, "fetch", "-q", "--unshallow")
+    assert run(clone, capsys)[0] == "docs/runs/nvidia-h200/history.jsonl is damaged, and read anew from git: blob is missing"
+    assert history.read(file) == whole.history
+    file.write_text('{"schema_version":2,"device":"x"}\n', encoding="utf-8")
+    with pytest.raises(ReportError, match="was written by a newer version"):
+        run(clone, capsys)
+
+
 def test_the_run_in_the_work_tree_is_the_last_state_and_one_in_no_commit_goes_again(root, whole, tmp_path, capsys):
     git(tmp_path, "clone", "-q", root.as_uri(), "clone")
     clone = tmp_path / "clone"

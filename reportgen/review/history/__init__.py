@@ -2,5 +2,6 @@
 
 from .gathering import Gathered, gather
 from .judging import Cause, FlipCause, Judged, Move, Standing, judged
+from .repository import Repository
 
-__all__ = ["Cause", "FlipCause", "Gathered", "Judged", "Move", "Standing", "gather", "judged"]
+__all__ = ["Cause", "FlipCause", "Gathered", "Judged", "Move", "Repository", "Standing", "gather", "judged"]
