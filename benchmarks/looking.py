@@ -17,7 +17,7 @@ A4 = (718, 1000)
 """CSS pixels of a sheet of paper between its margins."""
 SAMPLES = {"front": "index.html", "finding": "findings/flash-hbm.html", "reading": "hardware/limits.html", "variant": "variants/sdpa_math.html", "compare": "compare.html",
            "run": "runs/*/*/index.html", "run, findings": "runs/*/*/findings.html", "run, hardware": "runs/*/*/hardware.html", "run, traces": "runs/*/*/variants.html",
-           "claims": "claims.html", "map": "map.html", "why": "why.html", "bill": "bill.html", "beside": "beside.html", "SDPA": "sdpa.html",
+           "claims": "claims.html", "map": "map.html", "why": "why.html", "bill": "bill.html", "beside": "beside.html", "upgrade": "runs/*/upgrade.html", "history": "runs/*/history.html", "SDPA": "sdpa.html",
            "which limit": "which-limit.html", "profile your model": "profile-your-model.html", "reviewing": "reviewing.html", "beyond": "beyond.html", "method": "method.html", "kernel names": "kernel-names.html", "glossary": "glossary.html",
            "reading a trace": "reading-a-trace.html", "not found": "404.html"}
 """One page of each kind: the first that fits the pattern; a kind that a site does not have is left out."""

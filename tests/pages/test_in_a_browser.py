@@ -21,8 +21,8 @@ from reportgen.pages import finish, offline, publish
 from reportgen.run.layout import Layout
 
 ROOT = Path(__file__).resolve().parents[2]
-KINDS = ("front", "finding", "reading", "variant", "compare", "run", "run, findings", "run, hardware", "run, traces", "claims", "beyond", "method", "kernel names",
-         "glossary", "reading a trace", "not found")
+KINDS = ("front", "finding", "reading", "variant", "compare", "run", "run, findings", "run, hardware", "run, traces", "claims", "map", "why", "bill", "beside", "upgrade", "history",
+         "SDPA", "which limit", "profile your model", "reviewing", "beyond", "method", "kernel names", "glossary", "reading a trace", "not found")
 
 
 @dataclass(frozen=True)
