@@ -8,7 +8,9 @@ from typing import Any
 
 from variants import Variant
 
+from .. import probes as probe_room
 from ..run import QUANTITIES, SCHEMA_VERSION
+from ..run.correctness import CHOICES
 from . import cause_words, causes, inputs, neighbours, rounds
 from . import chains as room
 from .patience import Extent
@@ -138,10 +140,8 @@ def chains(timed: Timed) -> dict[str, Any]:
 def correctness(answers: Answers) -> dict[str, Any]:
     """What the watch found (the fields of `run.Correctness`), from the answers to `trying.steps`, `trying.cures` and `picks`."""
     found: dict[str, dict[str, Any]] = {}
-    for (task, step), answer in answers.items():
-        if task != "probe" or step is None:
-            continue
-        name, choice = step.split()
+    for step in sorted((step for task, step in answers if task == "probe" and step), key=_as_shown):
+        answer, (name, choice) = answers["probe", step], step.split()
         probe = found.setdefault(name, {"tried": {}, "control": {}, "cured": None, "not_here": None, "seconds": 0.0})
         value = answer["value"] or {"tried": {"outcome": "failed", "reason": answer["reason"], "compared": [], "picked": None}}
         probe["seconds"] += answer["seconds"]
@@ -157,6 +157,13 @@ def correctness(answers: Answers) -> dict[str, Any]:
     picks = answers.get(("picks", None), {})
     seconds = sum(probe["seconds"] for probe in found.values()) + picks.get("seconds", 0.0)
     return {"probes": found, "picks": picks.get("value") or [], "seconds": seconds, "reason": None}
+
+
+def _as_shown(step: str) -> tuple[int, int]:
+    """Places of its probe and its choice: who answered first is nothing to record."""
+    name, choice = step.split()
+    ids = [probe.id for probe in probe_room.load()]
+    return ids.index(name) if name in ids else len(ids), CHOICES.index(choice) if choice in CHOICES else len(CHOICES)
 
 
 def clocks(timed: Timed, watch: neighbours.Watch) -> dict[str, Any]:

@@ -17,6 +17,7 @@ import variants as variant_room
 
 from ..run.workload import ARTICLE, NATIVE_BFLOAT16, PRESETS, Workload
 from . import causes, ceilings, counters, cupti, environment, gradients, machine, memory, numerics, operands, picking, probes, processes, profiling, rounds, sampler, training, trying
+from .claims import Claims
 from .faults import Spoiled
 from .patience import LONG_TRACE, TraceSteps
 from .processes import Report
@@ -107,8 +108,11 @@ def default_workload(device: str, compute_capability: str | None) -> Workload:
 
 
 def work(report: Report, tasks: tuple[Task, ...], device: str, workload: Workload, rounds_plan: rounds.Plan,
-         steps: TraceSteps = LONG_TRACE) -> None:
-    """Does the tasks in order and hands over each `Answer` at once, under the task as key. steps: of the recorded traces.
+         steps: TraceSteps = LONG_TRACE, claims: Claims | None = None) -> None:
+    """Does the tasks in order and hands over each `Answer` at once, under the task as key.
+
+    steps: of the recorded traces
+    claims: of probes only those are done that nobody else has taken
 
     Raises:
         Spoiled: a task left the device unusable; its answer has been handed over.
@@ -116,6 +120,8 @@ def work(report: Report, tasks: tuple[Task, ...], device: str, workload: Workloa
     rounds.limit_threads(rounds_plan.most_threads)
     with fresh_caches():
         for task in tasks:
+            if claims is not None and task[0] == "probe" and task[1] and not claims.mine(trying.probe_of(task[1])):
+                continue
             report.at(task[1] or "the device", WORDS[task[0]])
             answer = _answer(report, task, device, workload, rounds_plan, steps)
             report.result(task, dict(vars(answer)))  # `asdict` would copy a trace leaf by leaf
