@@ -92,6 +92,7 @@ OTHERS_WORDS = {
     ("capture/counter_report.py", "no data"): "Nsight Compute's",
     ("capture/refusal.py", "out of memory"): "torch's", ("capture/trying.py", "out of memory"): "torch's",
     ("capture/environment.py", "model name"): "the kernel's, in /proc/cpuinfo",
+    ("fleet/jobs.py", "error: "): "the mark of a node's error, whose two lines are shown and not judged", ("fleet/jobs.py", "  what to do: "): "likewise",
     ("pages/charts/paint.py", "<svg "): "XML", ("pages/finish.py", "<svg "): "XML", ("pages/site.py", "<svg "): "XML",
     ("pages/scripts.py", "import torch"): "Python's",
     ("pages/publish.py", "Traceback (most recent call last)"): "Python's",
