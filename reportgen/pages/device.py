@@ -139,7 +139,22 @@ def company(facts: RunFacts) -> Table | None:
     told = [(title, values) for title, values in shown if any(value is not None for value in values)]
     if not told:
         return None
-    return Table(columns("When", *(title for title, _ in told)), tuple((look.when, *(values[place] for _, values in told)) for place, look in enumerate(looks)))
+    rows = tuple((look.when, *(values[place] for _, values in told)) for place, look in enumerate(looks))
+    return Table(columns("When", *(title for title, _ in told)), rows, notes=_company_notes(facts, told))
+
+
+def _company_notes(facts: RunFacts, told: list[tuple[str, list[object]]]) -> tuple[str, ...]:
+    """What the memory is that is in use, and what a dash means, where the table has one."""
+    looks = facts.clocks.looks
+    held = any(look.gpu_memory_used_bytes for look in looks)
+    alone = all(look.processes == 0 and look.graphics_processes == 0 for look in looks)
+    notes = []
+    if held:
+        whose = "no other process was seen, so it is what the driver keeps for itself" if alone else "the driver's own is in it"
+        notes.append(f"GPU memory in use: looked up while nobody of this run held any; {whose}.")
+    if any(None in values for _, values in told):
+        notes.append("—: not told at that look. Whether the GPU was at work is asked only while nobody of this run uses it, what others took of the processors only while a process of this run is at work.")
+    return tuple(notes)
 
 
 def clocks(facts: RunFacts) -> Table | None:

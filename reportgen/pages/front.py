@@ -16,7 +16,7 @@ from ..questions.ranked import too_few
 from ..review.diff import example
 from ..review.diff.model import Side
 from ..saying.markup import sentence
-from . import board, glance, lead, marks, pictures, summaries, trained
+from . import board, glance, lead, marks, measured, pictures, summaries, trained
 from .environment import page
 from .rows import Row
 from .site import Site, device_said, software, stands
@@ -60,7 +60,7 @@ def reading(site: Site, path: str) -> str:
     return page(READING[path], path, facts=shown, featured=site.featured, device=device_said(shown), naive=variant if variant and variant.ok else None,
                 flash=main_kernel(shown.variants.get("sdpa_flash")), lanes=site.chart(shown, picture, path) if picture else "",
                 processes=site.featured.protocol.processes, folder=f"runs/{shown.slot}/index.md",
-                power=power.tables(), example=example.find(pairs(site)) if path.startswith("reviewing") else None)
+                power=power.tables(), trace_apart=measured.trace_apart(shown), drift=measured.drift(shown), example=example.find(pairs(site)) if path.startswith("reviewing") else None)
 
 
 def pairs(site: Site) -> Iterator[tuple[Side, Side]]:

@@ -17,6 +17,8 @@ from .cells import Bar, error, us
 from .rows import to_first
 from .summaries import variant_link, without_empty
 
+_BESIDE = "—: an extra beside the article's six is not ranked among them, and not everything is measured of it."
+
 Notes = Callable[[RunFacts, Iterable[str]], tuple[str, ...]]
 
 
@@ -32,7 +34,8 @@ def table(facts: RunFacts, marked: Notes = right_words.listed_notes, with_script
     notes = _fewer(facts, row.name, ranking.processes)
     longest = max((median for v in facts.variants.values() if (median := _median(v, row.name)) < math.inf), default=0.0)
     shown = sorted(facts.variants.values(), key=lambda v: _median(v, row.name))
-    notes = (*notes, *marked(facts, facts.variants))
+    beside = any(v.ok and v.time(row.name) and v.id not in ranking.order for v in facts.variants.values())
+    notes = (*notes, *((_BESIDE,) if beside else ()), *marked(facts, facts.variants))
     rows = tuple(_row(facts, variant, row.name, ranking, longest) for variant in shown)
     found = [_script(facts, variant) for variant in shown] if with_scripts else []
     if any(found):

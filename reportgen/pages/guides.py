@@ -12,7 +12,7 @@ from ..hardware.backends import conditions
 from ..questions.limit_words import at_limits_said
 from ..saying.tables import Table, Url, columns
 from ..saying.units import Percent, listed
-from . import summaries
+from . import padding, summaries
 from .environment import page
 from .site import Site, device_said, stands
 
@@ -25,7 +25,7 @@ _TEMPLATES = {SDPA: "sdpa.md.j2", LIMIT: "which_limit.md.j2", PROFILE: "profile_
 def render(site: Site, path: str) -> str:
     """One of these pages, with the featured run's numbers where it has any."""
     facts = site.featured
-    return page(_TEMPLATES[path], path, device=device_said(facts), folder=f"runs/{facts.slot}/index.md", stands=stands(facts), accepts=accepts(), picks=picks_table(facts),
+    return page(_TEMPLATES[path], path, device=device_said(facts), folder=f"runs/{facts.slot}/index.md", stands=stands(facts), accepts=accepts(), picks=picks_table(facts), padding=padding.table(site),
                 backends=BACKENDS, limits=limits(facts), said=at_limits_said(paces(facts)), half=Percent(100 * HALF), host_bound=Percent(100 * HOST_BOUND))
 
 

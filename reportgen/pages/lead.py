@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..analysis import RunFacts
+from ..questions import why_words
 from ..questions.lead import by_hand, by_hand_saves, picks_the_fastest
-from ..questions.model import Advised
-from ..questions.right_words import unsafe_list
+from ..questions.model import Advised, Leads
+from ..questions.right_words import CAUSAL, unless, unsafe_list
+from ..run import DEFAULT
 from .finding import worth
 from .site import Site
 
@@ -42,8 +44,22 @@ def advice(site: Site, facts: RunFacts) -> list[Step]:
     for claim in ACTIONABLE:
         if claim in outcomes and outcomes[claim].pieces and not (claim == "flash-fastest" and picks_the_fastest(facts)):
             steps.append(_step(site, claim, min(outcomes[claim].pieces, key=worth)))
+    steps += _asked(site, facts)
     first = [_step(site, RIGHT, outcomes[RIGHT].pieces[0])] if RIGHT in outcomes and outcomes[RIGHT].pieces and not unsafe_list(facts) else []
     return list({step.text: step for step in [*first, *sorted(steps, key=lambda step: step.worth)]}.values())
+
+
+def _asked(site: Site, facts: RunFacts) -> list[Step]:
+    """What helps at most of the calls that torch was asked about on this device, with this torch; its saving is that of one call."""
+    found = next((one.answers for one in site.folders if one.slug == facts.device.slug and one.answers), None)
+    if found is None or found.header.software.get("torch") != facts.software.get("torch"):
+        return []
+    often = why_words.most_helpful(found.answers)
+    if often is None:
+        return []
+    saves = why_words.often_saves(often)
+    limits = unless(facts, Leads(DEFAULT, CAUSAL if often.change.change == "is_causal" else frozenset()), {})
+    return [Step(f"{why_words.often_said(often, len(found.answers))} {limits}".rstrip(), saves.short, "Why not flash?", "why.md", -saves.seconds)]
 
 
 def _step(site: Site, claim: str, piece: Advised) -> Step:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from variants import backends
 
-from ..saying.units import Seconds, listed, plural, significant, text
+from ..saying.units import Count, Saving, Seconds, listed, plural, significant, text
 from ..shapes import answers, change_words
 from ..shapes.answers import Answer, Changed
 from ..shapes.asked import Change
@@ -101,6 +102,44 @@ def about(backend: str, found: Sequence[Answer]) -> list[str]:
     if passed_over:
         said.append(f"{'it' if said else title(backend)} could run at {len(passed_over)} where torch picks another, which is faster at {slower} of them")
     return [f"{'; '.join(said)}."] if said else []
+
+
+@dataclass(frozen=True)
+class Often:
+    """A change with the same result that helps at several of the calls that were asked about.
+
+    first: the answer that stands for them, the first one asked; change: what is written there instead; shares: what each of the calls saves, of its time
+    """
+
+    first: Answer
+    change: Changed
+    shares: tuple[float, ...]
+
+
+def most_helpful(found: Sequence[Answer]) -> Often | None:
+    """The change that is the best one with the same result at most calls; `None` where none is so at two."""
+    groups: dict[Change, list[tuple[Answer, Changed]]] = {}
+    for one in found:
+        how = same_result(one)
+        if isinstance(how, Changed) and saved(one, how) is not None:
+            groups.setdefault(how.change, []).append((one, how))
+    most = max(groups.values(), key=len, default=[])
+    if len(most) < 2:
+        return None
+    return Often(*most[0], tuple((saved(*pair) or 0.0) / (answers.price(own(pair[0])) or 1.0) for pair in most))
+
+
+def often_said(found: Often, asked: int) -> str:
+    """`Say `is_causal=True` …: at 11 of 65 calls that people write it takes 48 % to 91 % less with the same result, at “…” 58.8 µs instead of 158 µs.`"""
+    words = instead(found.change)
+    low, high = share(min(found.shares)), share(max(found.shares))
+    return (f"{words[:1].upper()}{words[1:]}: at {Count(len(found.shares))} of {plural(asked, 'call')} that people write it takes {low if low == high else f'{low} to {high}'} less GPU time with the same result, "
+            f"at “{found.first.asked.name}” {seconds(answers.price(after(found.change)))} instead of {seconds(answers.price(own(found.first)))}.")
+
+
+def often_saves(found: Often) -> Saving:
+    """What it saves at the call that stands for all."""
+    return Saving(saved(found.first, found.change) or 0.0, found.shares[0], title(found.first.picked), per="call")
 
 
 def same_result(answer: Answer) -> Changed | Reading | None:

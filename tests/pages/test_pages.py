@@ -668,8 +668,30 @@ def test_who_else_was_at_work_is_a_table_without_what_nobody_told() -> None:
     table = device.company(replace(facts("h200"), clocks=Clocks(looks=looks)))
     assert [column.title for column in table.columns] == ["When", "Other processes on the GPU", "GPU at work", "Load", "Processors taken by others"]
     assert [[None if cell is None else str(cell) for cell in row] for row in table.rows] == [["begin", "0", "0 %", "0.40", None], ["process 1", "1", None, "1.26", "3.1 %"]]
+    assert [note[:30] for note in table.notes] == ["—: not told at that look. Whet"], "no memory was told, so nothing is said of it"
     assert device.company(replace(facts("h200"), clocks=Clocks(looks=(Look("begin"),)))) is None
     assert device.company(facts("h200")) is None
+
+
+def test_memory_in_use_is_the_drivers_only_where_nobody_else_was_seen() -> None:
+    def notes(others: int | None) -> tuple[str, ...]:
+        looks = tuple(Look(when, processes=others, graphics_processes=0, gpu_memory_used_bytes=615 * 2**20) for when in ("begin", "end"))
+        table = device.company(replace(facts("h200"), clocks=Clocks(looks=looks)))
+        assert table is not None
+        return table.notes
+
+    assert notes(0) == ("GPU memory in use: looked up while nobody of this run held any; no other process was seen, so it is what the driver keeps for itself.",)
+    assert notes(1) == ("GPU memory in use: looked up while nobody of this run held any; the driver's own is in it.",)
+    assert "the driver's own is in it" in notes(None)[0], "who was there nobody told"
+
+
+def test_a_dash_of_an_extra_is_explained_where_there_is_one() -> None:
+    """The six have no dash to explain; an extra with a time is ranked nowhere."""
+    run = facts("h200")
+    extra = replace(run.variants["naive"], id="naive_scaled_q", title="Naive with scaled q")
+    said = "—: an extra beside the article's six is not ranked among them"
+    assert not any(note.startswith(said) for note in glance.table(run).notes)
+    assert any(note.startswith(said) for note in glance.table(replace(run, variants={**run.variants, extra.id: extra})).notes)
 
 
 def test_gaps_in_a_profiled_forward_are_blamed_on_nobody() -> None:
