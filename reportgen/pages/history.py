@@ -63,7 +63,7 @@ def _of(site: Site, slug: str, found: History) -> dict[str, str | bytes]:
     first = site.shown.partition("/")[2] if site.first.slug == slug else ""
     for slot, states in sorted(found.slots.items(), key=lambda item: (item[0] != first, item[0])):
         steps = judged(states)
-        picture, said = _picture(steps, f"{found.header.device} · {slot} · {words.span(states).removeprefix('from ').removeprefix('on ')}", site.draw)
+        picture, said = _picture(steps, f"{found.header.device} · {slot} · {words.days(states)}", site.draw)
         place = f"runs/{slug}/history-{slot}.svg"
         if picture:
             pictures[place] = picture

@@ -18,7 +18,7 @@ SHEET = (f".chart text{{font-family:{FONT}}}\n"
 _PARTS = re.compile(r"<[^<>]+>|[^<>]+")
 _PLACES = re.compile(r' (d|x|y|x1|x2|y1|y2|cx|cy|width|height|points)="([^"]*)"')
 _NUMBER = re.compile(r"-?\d+\.\d+")
-_UNTURNED = re.compile(r' transform="rotate\(-?0 [^"()]*\)"')
+_UNTURNED = re.compile(r' transform="rotate\(-?0\s[^"()]*\)"')
 _STYLE = re.compile(r' style="([^"]*)"')
 _DEFAULTS = ("text-anchor:start", "font-family:" + FONT.replace(", ", ","))
 _CELL = re.compile(r"<t[dh]\b[^>]*>")

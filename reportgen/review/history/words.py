@@ -186,7 +186,13 @@ def answer(slot: str, judged: Sequence[Judged], shown: Callable[[str], str] = la
 
 def span(states: Sequence[Past]) -> str:
     """`from 30 Nov 2026 to 3 Dec 2026`."""
-    return f"on {_day(states[0])}" if _day(states[0]) == _day(states[-1]) else f"from {_day(states[0])} to {_day(states[-1])}"
+    return f"on {days(states)}" if _day(states[0]) == _day(states[-1]) else f"from {days(states)}"
+
+
+def days(states: Sequence[Past]) -> str:
+    """`30 Nov 2026 to 3 Dec 2026`, or the one day."""
+    first, last = _day(states[0]), _day(states[-1])
+    return first if first == last else f"{first} to {last}"
 
 
 def _day(state: Past) -> str:
