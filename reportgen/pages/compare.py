@@ -9,7 +9,7 @@ from ..analysis import SIX, State, published
 from ..run.workload import ARTICLE
 from ..saying.tables import Link, Table, columns
 from ..saying.units import Ratio, text
-from . import board
+from . import board, history
 from .cells import us
 from .environment import page
 from .rows import VariantRow
@@ -20,7 +20,7 @@ PATH = "compare.md"
 
 def render(site: Site) -> str:
     return page("compare.md.j2", PATH, devices=board.devices(site), gpu=times(site, lambda variant: variant.gpu_time, "gpu_time"), wall=times(site, lambda variant: variant.wall_time, None),
-                host=times(site, lambda variant: variant.host_time, None), ratios=ratios(site), counts=counts(site), recorded_before=recorded_before(site))
+                host=times(site, lambda variant: variant.host_time, None), ratios=ratios(site), counts=counts(site), recorded_before=recorded_before(site), histories=history.links(site))
 
 
 def names(site: Site) -> tuple[str, ...]:

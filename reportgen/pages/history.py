@@ -48,6 +48,11 @@ def device_path(slug: str) -> str:
     return f"runs/{slug}/{PATH}"
 
 
+def links(site: Site) -> list[tuple[str, str]]:
+    """Device, as the label of a link, and place of every history page."""
+    return [(label(one.history.header.device), device_path(one.slug)) for one in site.folders if one.history is not None and one.history.states]
+
+
 def files(site: Site) -> dict[str, str | bytes]:
     """One page per device that has a history, and a picture per slot with two states that can be compared."""
     found: dict[str, str | bytes] = {}

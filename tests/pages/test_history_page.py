@@ -119,6 +119,13 @@ def test_a_device_without_a_map_has_its_page_in_the_navigation(found):
     assert f'      - {json.dumps("What each version changed: NVIDIA nvidia-h200")}: {PATH}\n' in navigation.render(made)
 
 
+def test_the_devices_side_by_side_lead_to_each_history(found):
+    from reportgen.pages import compare
+
+    assert "## Over time" in compare.render(shown(found)) and "\n- [NVIDIA nvidia-h200](runs/nvidia-h200/history.md)\n" in compare.render(shown(found))
+    assert "## Over time" not in compare.render(site.build([facts("h200")], facts("h200").slot, FINDINGS))
+
+
 def test_many_states_keep_their_numbers_apart(found):
     """Sixty states: the numbers that have no room are left out, the last one is there."""
     first, second = found.states[0], replace(found.states[1], before=None)
