@@ -8,6 +8,7 @@ from __future__ import annotations
 import html
 import json
 import re
+from collections import Counter
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -74,11 +75,12 @@ def complete(site: Path, address: str = "") -> None:
 
 
 def smaller(index: str) -> str:
-    """The search index without what another entry says: of a run its first page's first words, no long sentence twice; of tables no cells
+    """The search index without what another entry says: of a device's own pages the first words, of a run its title, no long sentence twice; of tables no cells
     of numbers alone; and neither markup nor the lines of drawings, which nobody looks for."""
     read = json.loads(index)
     said: set[str] = set()
-    read["docs"] = [{**entry, "text": _words(entry["text"], said)} for entry in read["docs"] if _wanted(entry["location"])]
+    wanted = _wanted([entry["location"] for entry in read["docs"]])
+    read["docs"] = [{**entry, "text": _words(entry["text"], said)} for entry in read["docs"] if entry["location"] in wanted]
     return json.dumps(read, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -90,9 +92,20 @@ def _words(text: str, said: set[str]) -> str:
     return " ".join(sentences)
 
 
-def _wanted(location: str) -> bool:
-    page, _, part = location.partition("#")
-    return not _RUN.match(page) or (_RUN.sub("", page) in ("index.html", "") and not part)
+def _wanted(locations: list[str]) -> set[str]:
+    """All parts of shared pages; of a device's own pages the first one, and of a run its first page's title, so that recorded devices and runs add little."""
+    wanted: set[str] = set()
+    parts: Counter[str] = Counter()
+    for location in locations:
+        page, _, part = location.partition("#")
+        parts[page] += bool(part)
+        if _RUN.match(page):
+            kept = not part and _RUN.sub("", page) in ("index.html", "")
+        else:
+            kept = not page.startswith("runs/") or parts[page] <= 1
+        if kept:
+            wanted.add(location)
+    return wanted
 
 
 def headed(page: str) -> str:

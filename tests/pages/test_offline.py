@@ -15,6 +15,11 @@ def index(*entries: tuple[str, str]) -> str:
     return json.dumps({"config": {"lang": ["en"]}, "docs": [{"location": at, "title": at, "text": text} for at, text in entries]})
 
 
+def test_of_a_devices_own_pages_the_search_index_holds_the_first_words():
+    given = index(*((f"runs/gpu/{one}", "words") for one in ("upgrade.html", "upgrade.html#top", "upgrade.html#every-call", "history.html")))
+    assert [one["location"] for one in json.loads(offline.smaller(given))["docs"]] == ["runs/gpu/upgrade.html", "runs/gpu/upgrade.html#top", "runs/gpu/history.html"]
+
+
 def test_of_a_run_the_search_index_holds_the_first_words_of_its_first_page_alone():
     given = index(("index.html", "front"), ("findings/a.html#x", "a part"), ("runs/gpu/article/index.html", "the run"), ("runs/gpu/article/index.html#clocks", "clocks"),
                   ("runs/gpu/article%2Btf32/findings.html", "again"), ("runs/gpu/article%2Btf32/variants.html#naive", "again"))
