@@ -19,9 +19,9 @@ CACHES_COPIED = 20
 """A copy of this many times the last-level cache."""
 LARGEST_COPY_SHARE = 0.2
 """Of the free memory, for each of the two buffers."""
-CPU_COPY_BYTES = 128 * 2**20
-"""On a CPU one buffer's bytes at most: there a number to look at, not one that decides a claim."""
-REPETITIONS = 7
+CPU_COPY_BYTES, CPU_RANDOM_BYTES = 128 * 2**20, 2**20
+"""On a CPU one buffer's bytes at most: there a number to look at, not one that decides a claim. So many random bytes, again and again."""
+REPETITIONS, CPU_REPETITIONS = 7, 3
 GPU_MATMUL, CPU_MATMUL = 8192, 1024
 SMALLEST = 4
 """A size is judged by a matmul of this part of the largest one."""
@@ -73,11 +73,10 @@ def _copy(device: str, cache_bytes: int | None) -> tuple[int, float]:
     """`(bytes of the source, bytes read + written per second)`."""
     import torch
 
-    if operands.is_gpu(device):
-        size = copy_size(cache_bytes, torch.cuda.mem_get_info(device)[0])
-    else:
-        size = CPU_COPY_BYTES
-    source = torch.randint(-128, 127, (size,), dtype=torch.int8, device=device)
+    gpu = operands.is_gpu(device)
+    size = copy_size(cache_bytes, torch.cuda.mem_get_info(device)[0]) if gpu else CPU_COPY_BYTES
+    source = torch.randint(-128, 127, (size if gpu else CPU_RANDOM_BYTES,), dtype=torch.int8, device=device)
+    source = source if gpu else source.repeat(size // CPU_RANDOM_BYTES)
     target = torch.empty_like(source)
     return size, 2 * size / _seconds(device, lambda: target.copy_(source))
 
@@ -109,7 +108,7 @@ def _seconds(device: str, work: Callable[[], Any], repetitions: int = REPETITION
         for _ in range(2):
             work()
         if not operands.is_gpu(device):
-            return median(_by_clock(work) for _ in range(repetitions))
+            return median(_by_clock(work) for _ in range(min(repetitions, CPU_REPETITIONS)))
         events = [torch.cuda.Event(enable_timing=True) for _ in range(repetitions + 1)]
         torch.cuda.synchronize(device)
         work()

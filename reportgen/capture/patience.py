@@ -49,6 +49,8 @@ class TraceSteps:
 
 
 LONG_TRACE = TraceSteps()
+CPU_TRACE = TraceSteps(warm_calls=1, wait=0)
+"""A CPU's forwards need no more to be warm: they have run in that process before."""
 SHORT_TRACE = TraceSteps(warm_calls=1, wait=0, warm_up=1, active=3)
 
 

@@ -28,7 +28,7 @@ from .reserve import Reserve
 from .timing_stage import Shortened, TimingStage
 
 ROUNDS = 3
-GPU_SETTLE, CPU_SETTLE = 0.25, 0.06
+GPU_SETTLE, CPU_SETTLE = 0.25, 0.03
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,8 @@ class _Capture:
         return operands.is_gpu(device) and self.request.counters != "off" and not self.request.quick
 
     def _timing(self, device: str) -> TimingStage:
-        asked = Extent(self.request.processes, 1 if self.request.quick else ROUNDS, training=not self.request.quick)
+        trace = patience.LONG_TRACE if operands.is_gpu(device) else patience.CPU_TRACE
+        asked = Extent(self.request.processes, 1 if self.request.quick else ROUNDS, not self.request.quick, trace)
         return TimingStage(self.journal, self.watch, asked, None if operands.is_gpu(device) or self.request.force else patience.CPU_SECONDS)
 
     def _plan(self, survey: dict[str, Any]) -> rounds.Plan:

@@ -17,7 +17,7 @@ REPETITIONS = 7
 BLOCK_SECONDS = 0.01
 """Work inside one timed block, so that the clock's and the queue's granularity do not show."""
 LONGEST_BLOCK = 50
-SLOW_STEP = 0.5
+SLOW_STEP = 0.05
 """Seconds from which on a step is not repeated to be judged."""
 RANGE = "attention_training"
 

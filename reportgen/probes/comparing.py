@@ -93,17 +93,17 @@ def _formula(dtype: Any, q: Any, k: Any, v: Any, mask: Any, is_causal: bool, sca
             score_rows, score_k = (rows.to(wide), k.to(wide)) if wide_scores else (rows, k)
             weights = _weights(score_rows, score_k, None if wide_mask is None else wide_mask[..., part, :], part.start if is_causal else None, scale, wide).to(dtype)
             factor = 1.0 if kept is None else kept[..., part, :].to(dtype) / (1.0 - dropout_p)
-            out[..., part, :] = of_rows = (weights * factor) @ v
+            out[..., part, :] = of_rows = _product(weights * factor, v)
             if upstream is None:
                 continue
             of_out = upstream[..., part, :]
-            of_weights = (of_out @ v.transpose(-2, -1) * factor).to(wide)
+            of_weights = (_product(of_out, v.transpose(-2, -1)) * factor).to(wide)
             # the sum over the keys from the output, which is rounded by then: so does every fused kernel
             summed = (of_out.to(wide) * of_rows.to(wide)).sum(-1, keepdim=True)
             of_scores = (weights * (of_weights - summed)).to(dtype)
-            sums["q"][..., part, :] = ((of_scores * scale) @ k).to(wide)
-            sums["k"] += ((of_scores * scale).transpose(-2, -1) @ rows).to(wide)
-            sums["v"] += ((weights * factor).transpose(-2, -1) @ of_out).to(wide)
+            sums["q"][..., part, :] = _product(of_scores * scale, k).to(wide)
+            sums["k"] += _product((of_scores * scale).transpose(-2, -1), rows).to(wide)
+            sums["v"] += _product((weights * factor).transpose(-2, -1), of_out).to(wide)
             if of_mask is not None:
                 _add(of_mask, of_scores.to(wide), part)
         if upstream is not None:
@@ -119,7 +119,7 @@ def _weights(rows: Any, k: Any, mask: Any, causal_from: int | None, scale: float
     """Softmax of the scores of some queries, in their type; zeros in a row without keys. causal_from: number of the first of them."""
     import torch
 
-    scores = (rows @ k.transpose(-2, -1)) * scale
+    scores = _product(rows, k.transpose(-2, -1)) * scale
     if causal_from is not None:
         seen = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).tril_(causal_from)
         scores = scores.masked_fill(~seen, -inf)
@@ -129,6 +129,12 @@ def _weights(rows: Any, k: Any, mask: Any, causal_from: int | None, scale: float
         return scores
     empty = scores.amax(-1, keepdim=True) == -inf
     return torch.softmax(scores.to(wide), -1).masked_fill(empty, 0.0).to(rows.dtype)
+
+
+def _product(left: Any, right: Any) -> Any:
+    """`left @ right`, each element summed in fp32 at least and rounded once. A CPU without 16-bit matrix units takes ten times as long for its own product."""
+    narrow = left.device.type == "cpu" and left.element_size() == 2
+    return (left.float() @ right.float()).to(left.dtype) if narrow else left @ right
 
 
 def _parts(shape: Any, keys: int) -> list[slice]:

@@ -127,3 +127,12 @@ class TestCompare:
         exact = torch.zeros(1, 8, 64, dtype=torch.float64)
         assert comparing.compare("gradient of q", torch.full((1, 8, 64), 1e-6), exact)["right"]
         assert not comparing.compare("gradient of q", torch.full((1, 8, 64), 1e-4), exact)["right"]
+
+
+def test_a_product_in_16_bits_on_a_cpu_is_summed_wide_and_rounded_once():
+    """128 twice and 1 255 times are 511, which is rounded to 512. Partial sums in bf16 would stay at 256, for it has no 257."""
+    left = torch.ones(1, 257, dtype=torch.bfloat16)
+    right = torch.ones(257, 1, dtype=torch.bfloat16)
+    right[:2] = 128.0  # 128 + 128 + 255 = 511, which bf16 rounds to 512
+    assert comparing._product(left, right).item() == 512.0 and comparing._product(left, right).dtype is torch.bfloat16
+    assert comparing._product(left.double(), right.double()).dtype is torch.float64
