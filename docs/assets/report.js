@@ -44,7 +44,7 @@
 
   // A box that scrolls is reached by the keyboard and has a name; one that does not is nothing to stop at.
   const reachable = box => {
-    const name = box.dataset.name || box.getAttribute("aria-label"), scrolls = box.scrollWidth > box.clientWidth + 1;
+    const name = box.dataset.name || box.getAttribute("aria-label"), scrolls = box.scrollWidth > box.clientWidth + 1 || box.scrollHeight > box.clientHeight + 1;
     box.dataset.name = name;
     if (scrolls) Object.entries({role: "region", tabindex: "0", "aria-label": name}).forEach(([key, value]) => box.setAttribute(key, value));
     else ["role", "tabindex", "aria-label"].forEach(key => box.removeAttribute(key));

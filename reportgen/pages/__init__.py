@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from .. import analysis as facts_room
@@ -36,14 +36,25 @@ def render_facts(all_facts: Sequence[RunFacts], featured: str, findings: Sequenc
 
         findings = FINDINGS
     all_pages = site.build(all_facts, featured, findings, maps, folders)
-    found = shared(all_pages)
+    found = of_maps(all_pages)
+    found |= shared(all_pages, found)
     for row in all_pages.others:
         found |= of_run(all_pages, row.slot)
     return site.by_path(found)
 
 
-def shared(all_pages: site.Site) -> dict[str, str | bytes]:
-    """The pages that show the featured run and have a row for each other one, the featured run's own page, and what they draw."""
+def of_maps(all_pages: site.Site) -> dict[str, str | bytes]:
+    """The pages of the maps and of what lies beside them. Of the runs they ask the featured one, and those of the maps' devices."""
+    return {path: content for room in (shape_map, why, bill, beside, upgrade, history) for path, content in room.files(all_pages).items()}
+
+
+def shared(all_pages: site.Site, from_maps: Mapping[str, str | bytes]) -> dict[str, str | bytes]:
+    """The pages that show the featured run and have a row for each other one, the featured run's own page, and what they draw.
+
+    Args:
+        from_maps: the pages of the maps, which the navigation has a place for.
+    """
+    all_pages.files.update(from_maps)
     found = all_pages.files
     found[front.INDEX] = front.index(all_pages)
     for number, item in enumerate(all_pages.findings, start=1):
@@ -56,8 +67,6 @@ def shared(all_pages: site.Site) -> dict[str, str | bytes]:
     found[compare.PATH] = compare.render(all_pages)
     found[claims.PATH] = claims.render(all_pages)
     found[names.PATH] = names.render(all_pages)
-    for room in (shape_map, why, bill, beside, upgrade, history):
-        found.update(room.files(all_pages))
     for path in front.READING:
         found[path] = front.reading(all_pages, path)
     found[device.path(all_pages.featured)] = device.render(all_pages, all_pages.featured)
@@ -65,7 +74,7 @@ def shared(all_pages: site.Site) -> dict[str, str | bytes]:
         found[path] = guides.render(all_pages, path)
     found |= scripts.render(all_pages)
     found[tree.NAVIGATION] = navigation.render(all_pages)
-    return found
+    return {path: content for path, content in found.items() if path not in from_maps}
 
 
 def of_run(all_pages: site.Site, slot: str) -> dict[str, str | bytes]:
@@ -106,4 +115,4 @@ def check(runs: Sequence[Run], docs: Path, featured: str) -> list[str]:
     return tree.differences(files(runs, featured), docs)
 
 
-__all__ = ["check", "files", "of_run", "render", "render_facts", "shared"]
+__all__ = ["check", "files", "of_maps", "of_run", "render", "render_facts", "shared"]

@@ -9,7 +9,7 @@ from ..analysis import SIX, State, published
 from ..run.workload import ARTICLE
 from ..saying.tables import Link, Table, columns
 from ..saying.units import Ratio, text
-from . import board, history
+from . import board, crowd, history
 from .cells import us
 from .environment import page
 from .rows import VariantRow
@@ -68,7 +68,7 @@ def ratios(site: Site) -> Table:
         value = published.of(name, "gpu_time")
         return Ratio(value / min(known)) if value and known else None
 
-    notes = tuple(f"{row.name}: {note}" for row in site.rows for note in row.notes)
+    notes = crowd.shared_notes(site.rows) if crowd.many(site) else tuple(f"{row.name}: {note}" for row in site.rows for note in row.notes)
     return Table(_columns(site), (_article(site, article), *_rows(site, lambda variant: variant.ratio, ranked=True)), notes=notes)
 
 

@@ -14,6 +14,7 @@ from ..findings.safe_softmax import ROUNDINGS_ALLOWED, about_the_mask
 from ..questions import thresholds
 from ..run.workload import ARTICLE
 from ..saying import markup, tables, units
+from . import crowd
 from .cells import Badge, error
 from .site import MARKER, root
 from .summaries import masked_row, why_not
@@ -32,7 +33,7 @@ def environment() -> Environment:
     """One environment for all pages. A name that a template misspells is an error, never a blank."""
     env = Environment(loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, autoescape=False,
                       trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True, newline_sequence="\n")
-    env.filters.update(repr=repr, code=markup.code, fenced=markup.fenced, prose=tables.prose, text=units.text, table=tables.markdown,
+    env.filters.update(repr=repr, code=markup.code, fenced=markup.fenced, prose=tables.prose, text=units.text, table=tables.markdown, fleet=crowd.fleet,
                        badge=lambda verdict: str(Badge(verdict)), sentence=markup.sentence, heading=markup.heading, opening=markup.opening, emphasised=markup.emphasised, label=markup.label,
                        why_not=lambda variant: markup.sentence(why_not(variant)), masked_row=masked_row, wrong_gradients=wrong_gradients, own_mask=own_mask, error=error, mask_reason=about_the_mask, plural=units.plural,
                        seconds=lambda v: units.text(None if v is None else units.Seconds(v)),

@@ -13,7 +13,7 @@ from ..questions.model import Advised, Chart, Finding, Outcome, Question, Verdic
 from ..saying.markup import sentence
 from ..saying.tables import Column, Link, Table, columns
 from ..saying.units import listed
-from . import marks, rows
+from . import crowd, marks, rows
 from .cells import Badge, Sentence
 from .environment import page
 from .site import Site, device_said, root, same_device, stands
@@ -41,7 +41,7 @@ def render(site: Site, finding: Finding, number: int) -> str:
     following = site.findings[number] if number < len(site.findings) else None
     return page(finding.template, at, pictures=pictures(site, facts, finding, at), finding=finding, number=number, count=len(site.findings), device=device_said(facts), stands=stands(facts), folder=f"runs/{facts.slot}/index.md",
                 run_caveats=caveats.travelling(facts), answer=(first := answer(site, facts, finding)).headline, verdicts=verdicts(said(site, facts, finding), root(at), finding, first), advice=advice(site, facts, finding), steps=finding.steps(facts) if finding.steps else None,
-                others=others(site, finding), following=following, workload=facts.workload, unsafe_at="is-it-right.md#what-to-do-in-your-code", **evidence(site, facts, finding, at))
+                others=others(site, finding), on_others=crowd.on_others(site, finding.claims) if crowd.many(site) else [], following=following, workload=facts.workload, unsafe_at="is-it-right.md#what-to-do-in-your-code", **evidence(site, facts, finding, at))
 
 
 def pictures(site: Site, facts: RunFacts, finding: Finding, at: str) -> Mapping[str, str]:

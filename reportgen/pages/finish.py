@@ -15,7 +15,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from ..saying.elements import styled
-from . import slim
+from . import slim, workers
 from .charts import numbers
 from .charts.paint import TAG
 from .charts.palettes import of_a_site
@@ -36,6 +36,21 @@ LAYOUT = """
 
 def finish(site: Path) -> None:
     """Rewrites every page below `site`, and writes a CSV beside each chart and each table, and one style sheet. A picture that is in its pages has no file."""
+    places: dict[Path, list[Path]] = {}
+    for file in sorted(site.rglob("*.html")):
+        places.setdefault(file.parent, []).append(file)
+    with workers.at_work(len(places)) as start:
+        results = [result() for result in [start(_folder, (site, files)) for files in places.values()]]
+    linked = {path for _, found in results for path in found}
+    for path in {path for found, _ in results for path in found} - linked:  # each stands in the pages that show it
+        (site / path).unlink(missing_ok=True)
+    (site / STYLE).parent.mkdir(parents=True, exist_ok=True)
+    (site / STYLE).write_text(of_a_site() + slim.SHEET + LAYOUT, encoding="utf-8")
+
+
+def _folder(given: tuple[Path, list[Path]]) -> tuple[list[str], list[str]]:
+    """Finishes the pages of one folder of `site`. Returns the paths of the pictures that stand in them now, and of those that they name."""
+    site, files = given
     pictures: dict[str, str | None] = {}
     linked: set[str] = set()
 
@@ -45,7 +60,7 @@ def finish(site: Path) -> None:
             pictures[path] = file.read_text(encoding="utf-8") if file.is_file() else None
         return pictures[path]
 
-    for page in sorted(site.rglob("*.html")):
+    for page in files:
         at = page.relative_to(site).as_posix()
         text, tables = finished(page.read_text(encoding="utf-8"), at, read)
         page.write_text(text, encoding="utf-8")
@@ -56,10 +71,7 @@ def finish(site: Path) -> None:
         table = carried(picture or "")
         if table:
             (site / path).with_suffix(".csv").write_text(table, encoding="utf-8")
-    for path in pictures.keys() - linked:  # each stands in the pages that show it
-        (site / path).unlink(missing_ok=True)
-    (site / STYLE).parent.mkdir(parents=True, exist_ok=True)
-    (site / STYLE).write_text(of_a_site() + slim.SHEET + LAYOUT, encoding="utf-8")
+    return sorted(path for path, picture in pictures.items() if picture is not None), sorted(linked)
 
 
 def finished(text: str, at: str, read: Callable[[str], str | None]) -> tuple[str, dict[str, str]]:
@@ -89,7 +101,7 @@ def finished(text: str, at: str, read: Callable[[str], str | None]) -> tuple[str
     text = _TABLE.sub(table, _IMAGE.sub(picture, text))
     if count or tables:
         text = text.replace("</head>", f'<link rel="stylesheet" href="{"../" * at.count("/")}{STYLE}">\n</head>', 1)
-    return text, tables
+    return slim.page(text), tables
 
 
 def labelled(table: str) -> str:

@@ -16,7 +16,7 @@ from ..questions.ranked import too_few
 from ..review.diff import example
 from ..review.diff.model import Side
 from ..saying.markup import sentence
-from . import board, glance, lead, marks, measured, pictures, summaries, trained
+from . import board, crowd, glance, lead, marks, measured, pictures, summaries, trained
 from .environment import page
 from .rows import Row
 from .site import Site, device_said, software, stands
@@ -35,7 +35,8 @@ def index(site: Site) -> str:
     return page("index.md.j2", INDEX, site=site, lanes=site.chart(facts, lanes, INDEX) if lanes else "", device=device_said(facts), question=f"Which attention is fastest on {device_said(facts)}?", stands=stands(facts), folder=f"runs/{facts.slot}/index.md",
                 alarm=first.alarm(facts), unsafe=right_words.unsafe(facts), unsafe_list=right_words.unsafe_list(facts), caveats=caveats.travelling(facts), winner=first.winner(facts), call=first.call(facts), glance=glance.table(facts, with_scripts=True),
                 counts=board.counts(site, facts), sentences=sentences, advice=lead.advice(site, facts), differing=board.differing(site, facts, INDEX), undecided=board.undecided(site, facts),
-                article=board.tally(site, facts, Source.ARTICLE), devices=board.devices(site))
+                article=board.tally(site, facts, Source.ARTICLE), devices=board.devices(site),
+                many=crowd.many(site), choice=crowd.devices(site), counted=crowd.counted(site))
 
 
 def beyond(site: Site) -> str:
@@ -43,7 +44,7 @@ def beyond(site: Site) -> str:
     facts = site.featured
     compiled = facts.variants.get("naive_compiled")
     return page("beyond.md.j2", BEYOND, device=device_said(facts), software=sentence(software(facts)),
-                training=marks.one(facts, trainings) if (trainings := trained.training(facts)) else None, no_training=summaries.not_taken(facts, "training"), compiled=compiled, compiled_few=_few(facts, compiled), others=site.others)
+                training=marks.one(facts, trainings) if (trainings := trained.training(facts)) else None, no_training=summaries.not_taken(facts, "training"), compiled=compiled, compiled_few=_few(facts, compiled), others=site.others, many=crowd.many(site))
 
 
 def _few(facts: RunFacts, variant: VariantFacts | None) -> str:

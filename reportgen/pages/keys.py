@@ -12,7 +12,7 @@ from pathlib import Path
 PROGRAM = Path(__file__).resolve().parents[2]
 ELSEWHERE = ("capture", "commands", "company")
 """Rooms of `reportgen` that no page is made by (see the table of rooms)."""
-DRAWING = ("reportgen/pages/charts", "reportgen/saying")
+DRAWING = ("reportgen/pages/charts", "reportgen/saying/__init__.py", "reportgen/saying/units.py")
 """What a picture is drawn by."""
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,6 @@ from ..analysis import RunFacts, VariantFacts
 from ..analysis import maps as maps_room
 from ..findings import FINDINGS
 from ..run import load
-from ..run.decode import decode
 from ..run.source import Source, digest
 from ..shapes import folder, record
 from . import keys, readme, rows, site, workers
@@ -61,6 +60,14 @@ class Job:
     same: Path | None
     known: Mapping[str, VariantFacts]
     kept: Path | None
+
+
+@dataclass(frozen=True)
+class Shared:
+    """Pages that more than one run is in. make: what other shared pages gave before → their files"""
+
+    key: str
+    make: Callable[[Files], Files]
 
 
 def made(sources: Sequence[Source], choice: Choice, maps: Sequence[Path] = (), kept: Kept | None = None) -> Made:
@@ -118,23 +125,34 @@ class _Making:
         ordered = [source_of[slot][0] for slot in slots]
         known = rows.known(ordered)
         facts = site.Each(slots, lambda slot: analysis.build(source_of[slot][1].load()))
-        first, home = source_of[featured]
-        jobs = {}
-        for slot in (slot for slot in slots if slot != featured):
-            row, source = source_of[slot]
-            same = home if row.slug == first.slug else None
-            key = keys.key(CODE, source.digest, keys.text(first.seen_from_others), same.digest if same else "", keys.text(known))
-            jobs[key] = Job(source.path, first.seen_from_others, same.path if same else None, known, self._kept.folder if self._kept else None)
         draw = drawer(self._kept)
         every = [f"{slot} {source_of[slot][1].digest}" for slot in slots]
 
-        def shared() -> bytes:
+        @cache
+        def whole() -> site.Site:
             of_maps, beside = _read(self._maps)
-            return packed(pages.shared(site.of_rows(ordered, featured, FINDINGS, facts, known, of_maps, beside, draw)))
+            return site.of_rows(ordered, featured, FINDINGS, facts, known, of_maps, beside, draw)
 
-        files = self._files(jobs, keys.key(CODE, featured, self._maps_digest, *every), shared)
+        mapped = {file.parent.name for file in self._maps}
+        asked = [one for one, slot in zip(every, slots) if slot == featured or source_of[slot][0].slug in mapped]
+        from_maps = Shared(keys.key(CODE, "maps", featured, self._maps_digest, *asked), lambda _: pages.of_maps(whole()))
+        rest = Shared(keys.key(CODE, featured, self._maps_digest, *every), lambda found: pages.shared(whole(), found))
+        files = self._files(self._jobs(source_of, featured, known), from_maps, rest)
         section = readme.section(facts[featured], site.asked(facts[featured], FINDINGS))
         return Made(site.by_path(files), section, slots, featured)
+
+    def _jobs(self, source_of: Mapping[str, tuple[Row, Source]], featured: str, known: Mapping[str, VariantFacts]) -> dict[str, Job]:
+        """Key → the job, of each run but the featured one. source_of: slot → row and source, in the order of the slots"""
+        first, home = source_of[featured]
+        first_said, known_said = keys.text(first.seen_from_others), keys.text(known)
+        jobs = {}
+        for slot in sorted(source_of):
+            row, source = source_of[slot]
+            same = home if row.slug == first.slug else None
+            if slot != featured:
+                key = keys.key(CODE, source.digest, first_said, same.digest if same else "", known_said)
+                jobs[key] = Job(source.path, first.seen_from_others, same.path if same else None, known, self._kept.folder if self._kept else None)
+        return jobs
 
     @cached_property
     def _rows(self) -> list[Row]:
@@ -149,22 +167,26 @@ class _Making:
 
     def _row(self, source: Source) -> Row | None:
         body = self._kept.get("row", keys.key(CODE, source.digest)) if self._kept else None
-        row: Row | None = None if body is None else decode(Row, json.loads(body))
-        return row
+        return None if body is None else rows.again(json.loads(body))
 
-    def _files(self, jobs: Mapping[str, Job], key: str, shared: Callable[[], bytes]) -> Files:
-        """The shared pages, under `key`, and those of each run, under the key of its job; both at once."""
-        self._pieces = [*jobs, key]
+    def _files(self, jobs: Mapping[str, Job], *shared: Shared) -> Files:
+        """The shared pages, each made with what those before it gave, and those of each run, under the key of its job; both at once."""
+        self._pieces = [*jobs, *(one.key for one in shared)]
         found = {name: self._kept.get("pages", name) if self._kept else None for name in self._pieces}
         missing = [name for name in jobs if found[name] is None]
-        with workers.at_work(len(missing)) as start:
-            results = {name: start(pages_of, jobs[name]) for name in missing}
-            if found[key] is None:
-                results = {key: shared, **results}
-            for name, result in results.items():
-                found[name] = piece = result()
-                self._new.append(("pages", name, piece))
-        return {path: content for piece in found.values() if piece is not None for path, content in unpacked(piece).items()}
+        files: Files = {}
+        with workers.at_work(len(missing) + any(found[one.key] is None for one in shared)) as start:
+            results = [(name, start(pages_of, jobs[name])) for name in missing]
+            for one in shared:
+                known = found[one.key]
+                if known is None:
+                    fresh = one.make(files)
+                    self._new.append(("pages", one.key, packed(fresh)))
+                files |= fresh if known is None else unpacked(known)
+            for name, result in results:
+                found[name] = result()
+        self._new += [("pages", name, piece) for name in missing if (piece := found[name]) is not None]
+        return files | {path: content for name in jobs if (piece := found[name]) is not None for path, content in unpacked(piece).items()}
 
 
 def row_of(path: Path) -> Row:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import variants as ours
 
@@ -99,6 +100,14 @@ class Row:
     def seen_from_others(self) -> Row:
         """What the pages of another run may say of this one, and what they are made anew for: its name and its verdicts."""
         return replace(self, torch=None, answers={}, readings={}, notes=(), variants={}, recorded_on="")
+
+
+def again(said: Mapping[str, Any]) -> Row:
+    """The row that `asdict` and JSON made `said` of; whoever kept it has looked whether it is whole."""
+    ran = {name: VariantRow(**{**one, "names": tuple(one["names"]), "prediction": tuple((role, words) for role, words in one["prediction"])}) for name, one in said["variants"].items()}
+    parts = {"workload": Workload(**said["workload"]), "claims": {name: Judged(**one) for name, one in said["claims"].items()},
+             "readings": {name: tuple(answers) for name, answers in said["readings"].items()}, "notes": tuple(said["notes"]), "variants": ran}
+    return Row(**{**said, **parts})
 
 
 def named(device: str, label: str | None) -> str:

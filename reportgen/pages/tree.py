@@ -26,10 +26,13 @@ def as_bytes(content: str | bytes) -> bytes:
 
 def write(files: Mapping[str, str | bytes], out: Path) -> None:
     """Writes what changed and removes generated files that no run renders to any more."""
+    inside: set[Path] = set()
     for name, content in files.items():
-        if (out / name).is_symlink():
-            (out / name).unlink()
-        target = names.below(out, out / name)
+        target = out / name
+        if target.is_symlink():
+            target.unlink()
+        if target.parent not in inside:  # what is no link lies where its folder does
+            inside.add(names.below(out, target).parent)
         data = as_bytes(content)
         if not target.is_file() or target.read_bytes() != data:
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -44,8 +47,7 @@ def write(files: Mapping[str, str | bytes], out: Path) -> None:
 def stale(files: Mapping[str, str | bytes], docs: Path) -> list[str]:
     """Generated files below `docs` (they carry the marker) that are not among `files`."""
     found = [*docs.rglob("*.md"), *docs.rglob("*.svg"), *docs.rglob("*.py"), *docs.rglob("policy.json"), *docs.glob(f"runs/*/{map_csv.FILE}")]
-    names = (file.relative_to(docs).as_posix() for file in found if _generated(file))
-    return sorted(name for name in names if name not in files)
+    return sorted(name for file in found if (name := file.relative_to(docs).as_posix()) not in files and _generated(file))
 
 
 def _generated(file: Path) -> bool:

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import html
+import json
 import re
-from dataclasses import replace
+import shutil
+from dataclasses import asdict, replace
 from functools import cache
+from pathlib import Path
 
 import pytest
 from builders import facts
 
 from reportgen import pages
 from reportgen.findings import FINDINGS
-from reportgen.pages import crowd, navigation, rows, site, slim
+from reportgen.pages import crowd, navigation, publish, rows, site, slim, tree
+from reportgen.readings import READINGS
+from reportgen.run.layout import Layout
 
+ROOT = Path(__file__).resolve().parents[2]
 FEATURED = facts("h200").slot
 
 
@@ -37,7 +43,7 @@ def crowded(count: int) -> site.Site:
 
 
 def shared(count: int) -> dict[str, str]:
-    return {name: content for name, content in pages.shared(crowded(count)).items() if isinstance(content, str)}
+    return {name: content for name, content in pages.shared(crowded(count), {}).items() if isinstance(content, str)}
 
 
 # What every page carries -------------------------------------------------------------------------------
@@ -64,7 +70,7 @@ TABLE = ('<table class="data dense">\n<thead>\n<tr>\n<th scope="col">Name</th>\n
 
 def test_a_table_says_once_which_columns_stand_to_the_right():
     said = slim.table(TABLE)
-    assert said.startswith('<table class="data r2 dense">') and "style" not in said and "</td>" not in said
+    assert said.startswith('<table class="data r2 dense">') and "style" not in said and "</td>" not in said and "<td class=s>1.5" in said
     assert "table.r2 :is(td,th):nth-child(2){text-align:right}" in slim.SHEET
 
 
@@ -81,9 +87,129 @@ def test_a_column_of_both_kinds_and_a_table_of_others_stay():
 
 
 def test_a_slim_picture_keeps_words_titles_and_places_to_a_hundredth():
-    given = ('<svg class="chart" width="440">\n <g>\n  <g>\n<title>flash: 1.00456 µs</title>\n   <path d="M 14.123456 82\nL 19.898266 82\nz\n" class="f-a" style="fill: none; stroke-linecap: square"/>\n  </g>\n'
+    given = ('<svg class="chart" xmlns:xlink="http://www.w3.org/1999/xlink" width="440" xmlns="http://www.w3.org/2000/svg" version="1.1">\n <g>\n  <g>\n<title>flash: 1.00456 µs</title>\n   <path d="M 14.123456 82\nL 19.898266 82\nL 19.898266 100\nL 15 99.5\nz\n" class="f-a" style="fill: none; stroke-width: 0.7"/>\n  </g>\n'
              f'  <g id="c1-x">\n   <text style="font-size: 14px; font-family: {slim.FONT}; text-anchor: start" x="14.006" transform="rotate(-0 14 23.9)">a  1.23456</text>\n  </g>\n'
              '  <g>\n   <use transform="translate(1.23456 2) scale(0.0156 -0.0156)"/>\n  </g>\n </g>\n</svg>')
     assert slim.picture(given) == (
-        '<svg class="chart" width="440"><g><title>flash: 1.00456 µs</title><path d="M14.12 82L19.9 82z" class="f-a" style="fill:none;stroke-linecap:square"/></g>'
-        '<g id="c1-x"><text style="font-size:14px" x="14.01">a  1.23456</text></g><use transform="translate(1.23456 2) scale(0.0156 -0.0156)"/></svg>')
+        '<svg class="chart" width="440"><g><title>flash: 1.00456 µs</title><path d="M14.12 82h5.78v18L15 99.5z" class="f-a n" style="stroke-width:0.7"/></g>'
+        '<g id="c1-x"><text class="a" x="14.01">a  1.23456</text></g><use transform="translate(1.23456 2) scale(0.0156 -0.0156)"/></svg>')
+    assert ".chart .a{font-size:14px}" in slim.SHEET and ".chart .n{fill:none}" in slim.SHEET
+
+
+def test_a_page_loses_the_white_space_between_elements_and_no_other():
+    given = '<nav>\n\n      \n   <a title="two  spaces">x  y</a>  <b>z</b>\n</nav>\n<pre><i>a</i>\n\n  <i>b</i></pre>'
+    assert slim.page(given) == '<nav>\n<a title="two  spaces">x  y</a> <b>z</b>\n</nav>\n<pre><i>a</i>\n\n  <i>b</i></pre>'
+
+
+# What is kept of a run ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["h200", "t4", "mi300x", "cpu"])
+def test_a_row_that_was_kept_is_the_row(name: str):
+    assert rows.again(json.loads(json.dumps(asdict(_one(name))))) == _one(name)
+
+
+# Shared pages of many runs -----------------------------------------------------------------------------
+
+
+def test_the_matrix_of_many_runs_tells_every_verdict_of_every_run():
+    """The most frequent one where a run is not named with another: both tables together are the matrix."""
+    given = crowded(40)
+    usual = {claim.id: crowd.usual(given.rows, claim) for finding in given.findings for claim in finding.claims}
+    said = {line.partition("](")[2].partition(")")[0]: line for line in shared(40)["claims.md"].splitlines() if line.startswith("| [") and "/index.md)" in line}
+    assert len(said) == 40
+    for row in given.rows:
+        named = {claim: verdict for verdict, claims in re.findall(r'<span class="verdict [\w-]+">([\w ]+)</span> ((?:`[\w.×-]+`(?:, )?)+)', said[row.page]) for claim in re.findall(r"`([^`]+)`", claims)}
+        assert {claim: named.get(claim, verdict) for claim, verdict in usual.items()} == {claim: judged.verdict for claim, judged in row.claims.items()}
+
+
+def test_verdicts_of_many_runs_are_counted():
+    """Of 40 runs 13 are like the A100's (numbers 0, 3, … 36) and 26 like the T4's; cuDNN runs on the H200 alone of the two kinds, as the rows say."""
+    given = crowded(40)
+    kinds = {"h200": 1, "a100": 13, "t4": 26}
+    lines = {re.search(r'<a id="([^"]+)">', line)[1]: line for line in shared(40)["claims.md"].splitlines() if '<a id="' in line}
+    assert len(lines) == sum(len(finding.claims) for finding in given.findings)
+    for claim, line in lines.items():
+        counts = [int(cell) for cell in line.strip("| ").split(" | ")[-4:]]
+        assert counts == [sum(number for name, number in kinds.items() if _one(name).claims[claim].verdict == verdict) for verdict in ("holds", "differs", "within noise", "not measurable")]
+        assert sum(counts) == 40
+
+
+def test_few_runs_have_a_column_each_and_no_filter():
+    files = shared(crowd.FEW)
+    assert files["claims.md"].count("<th>NVIDIA made-up") == crowd.FEW - 1
+    assert not [name for name, content in files.items() if 'class="fleet"' in content]
+
+
+def test_the_front_page_names_each_device_once_behind_a_fold():
+    front = shared(40)["index.md"]
+    assert "40 runs of 40 devices are recorded." in front and front.count("| NVIDIA made-up 007 | [article-fp16](runs/nvidia-made-up-007/article/index.md) |") == 1
+    assert front.index("<summary>Choose a device</summary>") < front.index("made-up 007")
+
+
+@pytest.mark.parametrize("page", ["compare.md", "findings/fastest.md", "hardware/limits.md", "variants/naive.md"])
+def test_rows_of_many_runs_stand_in_a_box_that_search_leaves_out(page: str):
+    """Before it stand few words of them: the page's own text does not grow."""
+    def outside(count: int) -> str:
+        return re.sub(r'<div class="fleet".*?</div>', "", shared(count)[page], flags=re.S)
+
+    assert shared(40)[page].count('<div class="fleet" data-search-exclude="" markdown="1">\n\n|') == shared(40)[page].count('class="fleet"') > 0
+    assert "made-up 0" not in outside(40) and len(outside(40)) <= len(outside(20)) + 40
+
+
+def test_a_sign_is_explained_once_for_all_runs_that_have_it():
+    """The H200's note is its own; those of the made-up ones are the A100's and the T4's, once each."""
+    notes = crowd.shared_notes([replace(row, notes=("† wrong in a call.",) if "made-up" in row.slot else ("† other.",)) for row in crowded(40).rows])
+    assert notes == ("NVIDIA H200, article: † other.", "On 39 runs: † wrong in a call.")
+
+
+# The built site ----------------------------------------------------------------------------------------
+
+
+def _stubs(given: site.Site) -> dict[str, str]:
+    """Pages of the runs that the shared ones link to: their titles and anchors alone."""
+    anchors = {"findings": [name for finding in FINDINGS for name in (finding.slug, *(claim.id for claim in finding.claims))], "hardware": [one.slug for one in READINGS],
+               "variants": list(given.featured.variants), "index": ["all-numbers"]}
+    return {f"runs/{row.slot}/{name}.md": f"# {row.name}, {row.workload.name}{'' if name == 'index' else ': ' + name}\n\n" + "".join(f'<a id="{one}"></a>\n' for one in ids)
+            for row in given.others for name, ids in anchors.items()}
+
+
+def _built(count: int, root: Path) -> Path:
+    given, layout = crowded(count), Layout(root)
+    own = pages.of_maps(given)
+    tree.write({**own, **pages.shared(given, own), **_stubs(given)}, layout.docs)
+    (layout.docs / "runs" / FEATURED / "run.json").write_text("{}", encoding="utf-8")
+    for name in re.findall(r"\((?:[\w.:]+; )?(?:\.\./)*(runs/[^)#]+\.json(?:\.gz)?)\)", "".join(file.read_text(encoding="utf-8") for file in layout.docs.rglob("*.md"))):
+        (layout.docs / name).parent.mkdir(parents=True, exist_ok=True)
+        (layout.docs / name).write_bytes(b"{}")
+    shutil.copytree(ROOT / "docs" / "assets", layout.docs / "assets")
+    shutil.copyfile(ROOT / "mkdocs.yml", root / "mkdocs.yml")
+    publish.build_site(layout, layout.docs)
+    return layout.site
+
+
+@pytest.fixture(scope="module")
+def sites(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Path]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(site.charts, "svg", lambda form, data, alt="": b'<?xml?>\n<svg xmlns="x"></svg>')
+        return {count: _built(count, tmp_path_factory.mktemp(f"site{count}")) for count in (16, 40)}
+
+
+NAVIGATION = re.compile(r'<nav class="md-nav md-nav--primary".*?(?=<div class="md-content")', re.S)
+
+
+@pytest.mark.parametrize("page", ["index.html", "claims.html", "findings/fastest.html", "runs/nvidia-made-up-003/article/findings.html", "runs/nvidia-made-up-003/article/index.html"])
+def test_a_page_has_as_many_bytes_of_navigation_beside_40_runs_as_beside_16(sites: dict[int, Path], page: str):
+    """Built strictly: MkDocs misses none of the runs' pages in the navigation."""
+    sixteen, forty = ((sites[count] / page).read_text(encoding="utf-8") for count in (16, 40))
+    assert [len(part) for part in NAVIGATION.findall(sixteen)] == [len(part) for part in NAVIGATION.findall(forty)] != []
+    if page.startswith("runs/"):
+        assert sixteen == forty
+
+
+def test_a_device_is_found_by_its_name_and_rows_of_devices_are_in_no_other_entry(sites: dict[int, Path]):
+    entries = json.loads((sites[40] / "search" / "search_index.json").read_text(encoding="utf-8"))["docs"]
+    found = [entry["location"] for entry in entries if "made-up 007" in entry["title"] + entry["text"]]
+    assert [one for one in found if one.startswith("runs/")] == ["runs/nvidia-made-up-007/article/index.html"] and found == [one for one in found if one.startswith("runs/")]
+    small, large = ((sites[count] / "search" / "search_index.json").stat().st_size for count in (16, 40))
+    assert large - small < 24 * 1000

@@ -110,7 +110,7 @@ def test_the_featured_runs_pages_of_another_device_are_made_anew_only_where_they
     checkout.edit(FEATURED, lambda content: content["host"].update(cpu="another CPU"))
     checkout.same()
     new = {file.name for file in checkout.kept() if "pages" in file.parts} - pieces
-    assert len(new) == 2  # the shared pages and those of the same device; the B300 says nothing of the H200's host
+    assert len(new) == 3  # the shared pages, those of the maps and those of the same device; the B300 says nothing of the H200's host
 
 
 @pytest.mark.parametrize("change", [
@@ -209,7 +209,7 @@ def test_a_program_that_changed_since_it_was_loaded_keeps_and_takes_nothing(chec
 
 def test_a_run_that_changes_while_it_is_rendered_is_not_kept(checkout: Checkout, monkeypatch: pytest.MonkeyPatch):
     shared = pages.shared
-    monkeypatch.setattr(pages, "shared", lambda given: [checkout.edit(OTHER, slower), shared(given)][1])
+    monkeypatch.setattr(pages, "shared", lambda *given: [checkout.edit(OTHER, slower), shared(*given)][1])
     publish.render_recorded(checkout.layout)
     assert [file for file in checkout.kept() if "chart" not in file.parts] == []
 
