@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from builders import facts
 
+from benchmarks import looking
+from benchmarks.browser import Browser
 from reportgen import pages
 from reportgen.findings import FINDINGS
 from reportgen.pages import crowd, navigation, publish, rows, site, slim, tree
@@ -213,3 +215,36 @@ def test_a_device_is_found_by_its_name_and_rows_of_devices_are_in_no_other_entry
     assert [one for one in found if one.startswith("runs/")] == ["runs/nvidia-made-up-007/article/index.html"] and found == [one for one in found if one.startswith("runs/")]
     small, large = ((sites[count] / "search" / "search_index.json").stat().st_size for count in (16, 40))
     assert large - small < 24 * 1000
+
+
+SHOWN = "[...document.querySelectorAll('.fleet')].map(box => [...box.querySelectorAll('tbody tr')].filter(row => row.getClientRects().length).map(row => row.cells[0].textContent.trim()))"
+TYPE = "(() => {{ const box = document.querySelector('input.find'); box.value = '{}'; box.dispatchEvent(new Event('input')); return {}; }})()"
+
+
+@pytest.mark.parametrize("size", [(1440, 900), (390, 844)])
+def test_rows_of_one_device_are_found_in_all_tables_of_a_page_opened_from_its_folder(sites: dict[int, Path], chromium: str, tmp_path: Path, size: tuple[int, int]):
+    """The article's row stays; no table is wider than its box, and nothing is fetched from elsewhere."""
+    address = (sites[40] / "compare.html").as_uri()
+    with Browser(chromium, tmp_path) as browser:
+        browser.screen(*size)
+        seen = browser.open(address, "({})")
+        assert [len(rows) for rows in browser.ask(SHOWN)] == [40, 41, 41, 40, 40, 41]
+        found = browser.ask(TYPE.format("made-up 007", SHOWN))
+        assert [set(rows) for rows in found] == [{"NVIDIA made-up 007", *article} for article in ([], *[["A100-SXM4-80GB (the article)"]] * 2, [], [], ["A100-SXM4-80GB (the article)"])]
+        assert browser.ask("document.querySelector('.find-runs output').textContent") == "1 of 40 rows"
+        assert [len(rows) for rows in browser.ask(TYPE.format("", SHOWN))][0] == 40
+        assert looking.cut(browser, [address], size) == {} and seen.errors == [] and not [one for one in seen.requests if one.startswith("http")]
+
+
+def test_claims_of_many_runs_are_found_by_device_and_by_claim(sites: dict[int, Path], chromium: str, tmp_path: Path):
+    with Browser(chromium, tmp_path) as browser:
+        browser.open((sites[40] / "claims.html").as_uri(), "({})")
+        assert browser.ask(TYPE.format("made-up 007", SHOWN)) == [["NVIDIA made-up 007"]]
+        apart = {row.name for row in crowded(40).rows if row.claims["math-3.7x"].verdict != crowd.usual(crowded(40).rows, next(c for f in FINDINGS for c in f.claims if c.id == "math-3.7x"))}
+        assert set(browser.ask(TYPE.format("math-3.7x", SHOWN))[0]) == apart
+
+
+def test_without_scripts_every_run_has_its_row(sites: dict[int, Path]):
+    """What the filter works on is all there before it."""
+    text = (sites[40] / "compare.html").read_text(encoding="utf-8")
+    assert text.count(">NVIDIA made-up 007</a>") == 6 and "find-runs" not in text
