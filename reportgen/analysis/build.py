@@ -106,7 +106,8 @@ class _Context:
             times["profiled_host_time"] = Estimate(tuple(forward.duration for forward in trace.forwards))
             known["trace_file"] = variant.trace_path.name if variant.trace_path else None
             if self.run.counters and trace.has_gpu_lane:
-                known["counters_reason"] = counters.why_none(known["activities"], self.counted.get(variant.id), known["trace_loss"])
+                known["counters_reason"] = counters.why_none(known["activities"], self.counted.get(variant.id), known["trace_loss"],
+                                                                  extra=not variant.named and "host_time" not in samples)
         state, lost = states.of(self.run, variant, known.get("trace_loss"))
         ordered = {row.name: time for row in quantities.times() if (time := times.get(row.name)) is not None}
         return VariantFacts(variant.id, variant.title, variant.named, state, variant.reason, lost, times=ordered, **known)

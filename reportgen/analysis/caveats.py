@@ -184,7 +184,7 @@ def _differing(run: Run, variants: Mapping[str, VariantFacts]) -> Iterator[Cavea
 def _uncounted(run: Run, variants: Mapping[str, VariantFacts]) -> Iterator[Caveat]:
     """Variants whose kernels could not be brought together with the counter tool's."""
     for variant in variants.values() if run.counters else ():
-        if variant.counters_reason and (variant.named or variant.counters_reason != counters.NOT_SEEN):
+        if variant.counters_reason and (variant.named or variant.counters_reason not in (counters.NOT_SEEN, counters.NOT_ASKED)):
             yield Caveat(CaveatKind.UNCOUNTED, {"title": variant.title, "reason": variant.counters_reason})
 
 

@@ -28,6 +28,7 @@ METRICS = {
 _TENSOR = "sm__ops_path_tensor_src_"
 _SOURCES = {"bfloat16": "bf16", "float16": "fp16", "float32": "tf32"}
 NOT_SEEN = "the counter tool saw no kernel of it"
+NOT_ASKED = "kernels of extras are not counted"
 
 
 def attach(activities: tuple[ActivityFacts, ...], rows: Sequence[KernelCounters] | None, dtype: str) -> tuple[ActivityFacts, ...]:
@@ -57,13 +58,13 @@ def mismatch(activities: Sequence[ActivityFacts], rows: Sequence[KernelCounters]
 LOST = "its trace has no whole forward to match them with"
 
 
-def why_none(activities: Sequence[ActivityFacts], rows: Sequence[KernelCounters] | None, loss: TraceLoss | None = None) -> str | None:
-    """Why a variant of a run with counters has none; `None` where it has some, or launches no kernel."""
+def why_none(activities: Sequence[ActivityFacts], rows: Sequence[KernelCounters] | None, loss: TraceLoss | None = None, extra: bool = False) -> str | None:
+    """Why a variant of a run with counters has none; `None` where it has some, or launches no kernel. extra: of it only the deciding time was taken."""
     if loss is not None:
         return LOST
     if not any(activity.kind == "kernel" for activity in activities):
         return None
-    return mismatch(activities, rows) if rows else NOT_SEEN
+    return mismatch(activities, rows) if rows else NOT_ASKED if extra else NOT_SEEN
 
 
 def _stem(name: str) -> str:

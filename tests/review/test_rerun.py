@@ -1,6 +1,8 @@
 """Quiet reruns: when a fresh run replaces the recorded one, and that nothing is lost when it does not."""
 
 import os
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from run_builder import TITLES, data, record
@@ -10,10 +12,12 @@ from reportgen.commands import cli, reporting
 from reportgen.commands.interruption import Stages
 from reportgen.errors import ReportError
 from reportgen.review import diff, rerun
+from reportgen.review.diff import sides
 from reportgen.run import noise, slots, swap
 from reportgen.run.layout import Layout
 from reportgen.saying.units import Seconds
 
+ROOT = Path(__file__).resolve().parents[2]
 MATH_SLOWER = {"sdpa_math": {"gpu_time": 1.1}}
 
 
@@ -345,3 +349,20 @@ def test_report_takes_the_second_pass_itself_and_accept_spares_it(report, capsys
 def test_a_cpu_run_and_one_that_is_not_to_be_recorded_go_below_build(tmp_path, report, options, arguments):
     assert report(options, arguments=arguments) == "build/runs/nvidia-h200/article"
     assert list((tmp_path / "docs" / "runs").iterdir()) == []
+
+
+def test_extras_whose_kernels_are_no_longer_counted_are_no_worse_evidence():
+    """The recorded H200 run has them counted; a named variant that the tool saw nothing of is worse."""
+    recorded = run.load(ROOT / "docs" / "runs" / "nvidia-h200" / "article")
+    old = sides.side(recorded)
+
+    def without(*names: str):
+        kept = {name: rows for name, rows in recorded.counters.variants.items() if name not in names}
+        return sides.side(replace(recorded, counters=replace(recorded.counters, variants=kept)))
+
+    extras = without("naive_scaled_q", "naive_baddbmm")
+    assert [extras.facts.variants[name].counters_reason for name in ("naive_scaled_q", "naive")] == ["kernels of extras are not counted", None]
+    assert rerun.decide(old, extras, lambda: extras).outcome == "confirmed"
+    worse = without("naive")
+    assert rerun.decide(old, worse, lambda: worse).reason == (
+        "the fresh run is worse evidence than the recorded one: no hardware counters of naive (the counter tool saw no kernel of it)")

@@ -9,6 +9,7 @@ from typing import Any
 from ...analysis import RunFacts, VariantFacts
 from ...analysis.caveats import BUSY_SHARE, CLOCK_AGREEMENT, others_cpu_share
 from ...analysis.correctness import Gradients, own_gradients
+from ...analysis.counters import NOT_ASKED
 from ...numbers import quantities
 from ...numbers.quantities import QUANTITIES
 from ...saying.units import Count, listed, plural
@@ -145,7 +146,7 @@ def _traced(old: VariantFacts, new: VariantFacts) -> Iterator[ConditionChange]:
     if old.kernels is not None and new.kernels is not None:
         yield from _either(f"memsets of {new.id}", old.memsets is not None, new.memsets is not None, Lack.MEMSETS, new.id)
     counted = [any(activity.counters for activity in variant.activities) for variant in (old, new)]
-    if new.counters_reason and counted == [True, False]:
+    if new.counters_reason and counted == [True, False] and new.counters_reason != NOT_ASKED:
         yield ConditionChange(f"hardware counters of {new.id}", "counted", None, Lack.COUNTED, new.id, new.counters_reason)
 
 
