@@ -11,7 +11,8 @@ from collections.abc import Iterator
 FONT = "'DejaVu Sans', 'Arial', sans-serif"
 """Of the words in pictures; the site's sheet says so once."""
 LETTERS = {"font-size:14px": "a", "font-size:15px": "b", "font-weight:700": "c", "text-anchor:middle": "m", "text-anchor:end": "e", "fill:none": "n",
-           "stroke-linecap:square": "q", "stroke-linejoin:miter": "j"}
+           "stroke-linecap:square": "q", "stroke-linejoin:miter": "j", "stroke-width:0.6": "u", "stroke-width:0.7": "w", "stroke-width:1.2": "x", "stroke-width:2": "y", "stroke-width:3": "v",
+           "stroke-width:6": "z"}
 """What pictures declare most → the class that declares it on the site."""
 COLUMNS = 16
 """A table's columns up to this one are set to the right by the sheet, farther ones cell by cell."""

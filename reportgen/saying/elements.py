@@ -35,11 +35,27 @@ class TablesProcessor(Treeprocessor):  # type: ignore[misc]  # the checkers' env
             _box(parent, table, _unique(names, _caption(parent, table) or about))
 
 
+class HeadingFirst(Treeprocessor):  # type: ignore[misc]
+    """The page's heading before the comment that says where the page comes from: an engine takes a page's title from what stands first."""
+
+    def run(self, root: Element) -> None:
+        if len(root) > 1 and root[1].tag == "h1" and self._is_comment(root[0]):
+            heading = root[1]
+            root.remove(heading)
+            root.insert(0, heading)
+
+    def _is_comment(self, element: Element) -> bool:
+        stash = self.md.htmlStash
+        found = [block for number, block in enumerate(stash.rawHtmlBlocks) if element.text == stash.get_placeholder(number)]
+        return len(element) == 0 and bool(found) and isinstance(found[0], str) and found[0].startswith("<!--")
+
+
 class TablesExtension(Extension):  # type: ignore[misc]
-    """Registers the processor."""
+    """Registers the processors."""
 
     def extendMarkdown(self, md: Markdown) -> None:  # noqa: N802 - Markdown's name
         md.treeprocessors.register(TablesProcessor(md), "reportgen-tables", AFTER_ATTRIBUTES)
+        md.treeprocessors.register(HeadingFirst(md), "reportgen-heading", AFTER_ATTRIBUTES)
 
 
 def makeExtension(**given: object) -> TablesExtension:  # noqa: N802 - Markdown looks for this name

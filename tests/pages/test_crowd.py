@@ -89,11 +89,11 @@ def test_a_column_of_both_kinds_and_a_table_of_others_stay():
 
 
 def test_a_slim_picture_keeps_words_titles_and_places_to_a_hundredth():
-    given = ('<svg class="chart" xmlns:xlink="http://www.w3.org/1999/xlink" width="440" xmlns="http://www.w3.org/2000/svg" version="1.1">\n <g>\n  <g>\n<title>flash: 1.00456 µs</title>\n   <path d="M 14.123456 82\nL 19.898266 82\nL 19.898266 100\nL 15 99.5\nz\n" class="f-a" style="fill: none; stroke-width: 0.7"/>\n  </g>\n'
+    given = ('<svg class="chart" xmlns:xlink="http://www.w3.org/1999/xlink" width="440" xmlns="http://www.w3.org/2000/svg" version="1.1">\n <g>\n  <g>\n<title>flash: 1.00456 µs</title>\n   <path d="M 14.123456 82\nL 19.898266 82\nL 19.898266 100\nL 15 99.5\nz\n" class="f-a" style="fill: none; stroke-width: 0.7; opacity: 0.9"/>\n  </g>\n'
              f'  <g id="c1-x">\n   <text style="font-size: 14px; font-family: {slim.FONT}; text-anchor: start" x="14.006" transform="rotate(-0 14 23.9)">a  1.23456</text>\n  </g>\n'
              '  <g>\n   <use transform="translate(1.23456 2) scale(0.0156 -0.0156)"/>\n  </g>\n </g>\n</svg>')
     assert slim.picture(given) == (
-        '<svg class="chart" width="440"><g><title>flash: 1.00456 µs</title><path d="M14.12 82h5.78v18L15 99.5z" class="f-a n" style="stroke-width:0.7"/></g>'
+        '<svg class="chart" width="440"><g><title>flash: 1.00456 µs</title><path d="M14.12 82h5.78v18L15 99.5z" class="f-a n w" style="opacity:0.9"/></g>'
         '<g id="c1-x"><text class="a" x="14.01">a  1.23456</text></g><use transform="translate(1.23456 2) scale(0.0156 -0.0156)"/></svg>')
     assert ".chart .a{font-size:14px}" in slim.SHEET and ".chart .n{fill:none}" in slim.SHEET
 
@@ -172,7 +172,7 @@ def _stubs(given: site.Site) -> dict[str, str]:
     """Pages of the runs that the shared ones link to: their titles and anchors alone."""
     anchors = {"findings": [name for finding in FINDINGS for name in (finding.slug, *(claim.id for claim in finding.claims))], "hardware": [one.slug for one in READINGS],
                "variants": list(given.featured.variants), "index": ["all-numbers"]}
-    return {f"runs/{row.slot}/{name}.md": f"# {row.name}, {row.workload.name}{'' if name == 'index' else ': ' + name}\n\n" + "".join(f'<a id="{one}"></a>\n' for one in ids)
+    return {f"runs/{row.slot}/{name}.md": f"{site.MARKER}\n\n# {row.name}, {row.workload.name}{'' if name == 'index' else ': ' + name}\n\n" + "".join(f'<a id="{one}"></a>\n' for one in ids)
             for row in given.others for name, ids in anchors.items()}
 
 
@@ -213,6 +213,8 @@ def test_a_device_is_found_by_its_name_and_rows_of_devices_are_in_no_other_entry
     entries = json.loads((sites[40] / "search" / "search_index.json").read_text(encoding="utf-8"))["docs"]
     found = [entry["location"] for entry in entries if "made-up 007" in entry["title"] + entry["text"]]
     assert [one for one in found if one.startswith("runs/")] == ["runs/nvidia-made-up-007/article/index.html"] and found == [one for one in found if one.startswith("runs/")]
+    assert {entry["title"] for entry in entries if entry["location"] == found[0]} == {"NVIDIA made-up 007, article-fp16"}
+    assert "<title>NVIDIA made-up 007, article-fp16: findings - Attention, profiled</title>" in (sites[40] / "runs/nvidia-made-up-007/article/findings.html").read_text(encoding="utf-8")
     small, large = ((sites[count] / "search" / "search_index.json").stat().st_size for count in (16, 40))
     assert large - small < 24 * 1000
 

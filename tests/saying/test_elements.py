@@ -74,3 +74,12 @@ def test_a_table_that_a_phone_has_room_for_stays_a_table():
 
 def test_a_backslash_and_a_quote_in_a_head_cannot_end_its_string_in_the_style():
     assert styled(["a\\", "b';color:red"]) == "--h1:'a\\\\';--h2:'b\\';color:red'"
+
+
+def test_the_heading_stands_before_the_comment_of_a_generated_page():
+    """An engine takes a page's title from the heading only where nothing stands before it; what is no comment stays where it is."""
+    heading = '<h1 id="a-title">A title</h1>'
+    assert built("<!-- Generated. -->\n\n# A title\n\nWords.") == f"{heading}\n<!-- Generated. -->\n\n<p>Words.</p>"
+    assert built("<!-- Generated. -->\n\nWords.\n\n# A title") == f"<!-- Generated. -->\n\n<p>Words.</p>\n{heading}"
+    assert built("Words.\n\n# A title") == f"<p>Words.</p>\n{heading}"
+    assert built("<div>x</div>\n\n# A title").index("<div>") < built("<div>x</div>\n\n# A title").index("<h1")
