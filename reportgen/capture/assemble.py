@@ -160,7 +160,7 @@ def correctness(answers: Answers) -> dict[str, Any]:
 
 
 def _as_shown(step: str) -> tuple[int, int]:
-    """Places of its probe and its choice: who answered first is nothing to record."""
+    """Places of its probe and its choice: what was tried first is nothing to record."""
     name, choice = step.split()
     ids = [probe.id for probe in probe_room.load()]
     return ids.index(name) if name in ids else len(ids), CHOICES.index(choice) if choice in CHOICES else len(CHOICES)

@@ -17,7 +17,6 @@ import variants as variant_room
 
 from ..run.workload import ARTICLE, NATIVE_BFLOAT16, PRESETS, Workload
 from . import causes, ceilings, counters, cupti, environment, gradients, machine, memory, numerics, operands, picking, probes, processes, profiling, rounds, sampler, training, trying
-from .claims import Claims
 from .faults import Spoiled
 from .patience import LONG_TRACE, TraceSteps
 from .processes import Report
@@ -55,6 +54,8 @@ WORDS = {
 
 
 PROFILED = ("profiler", "trace")
+OWN_CURES: Task = ("cure", None)
+"""Times the cures of the probes that this very process has tried, each under a task of its own."""
 
 
 @dataclass(frozen=True)
@@ -108,23 +109,26 @@ def default_workload(device: str, compute_capability: str | None) -> Workload:
 
 
 def work(report: Report, tasks: tuple[Task, ...], device: str, workload: Workload, rounds_plan: rounds.Plan,
-         steps: TraceSteps = LONG_TRACE, claims: Claims | None = None) -> None:
-    """Does the tasks in order and hands over each `Answer` at once, under the task as key.
-
-    steps: of the recorded traces
-    claims: of probes only those are done that nobody else has taken
+         steps: TraceSteps = LONG_TRACE) -> None:
+    """Does the tasks in order and hands over each `Answer` at once, under the task as key. steps: of the recorded traces.
 
     Raises:
         Spoiled: a task left the device unusable; its answer has been handed over.
     """
     rounds.limit_threads(rounds_plan.most_threads)
+    own: dict[Task, dict[str, Any]] = {}
+    left = list(tasks)
     with fresh_caches():
-        for task in tasks:
-            if claims is not None and task[0] == "probe" and task[1] and not claims.mine(trying.probe_of(task[1])):
-                continue
+        while left:
+            task = left.pop(0)
             report.at(task[1] or "the device", WORDS[task[0]])
-            answer = _answer(report, task, device, workload, rounds_plan, steps)
-            report.result(task, dict(vars(answer)))  # `asdict` would copy a trace leaf by leaf
+            if task == OWN_CURES:
+                left[:0] = trying.cures(own)
+            answer = Answer() if task == OWN_CURES else _answer(report, task, device, workload, rounds_plan, steps)
+            given = dict(vars(answer))  # `asdict` would copy a trace leaf by leaf
+            if task[0] == "probe":
+                own[task] = given
+            report.result(task, given)
             if answer.status != "ok" or task[0] == "probe":
                 _still_answers(device)
 

@@ -11,11 +11,9 @@ from ..errors import TraceMalformed
 from ..run import PARTS
 from ..trace import Loss, Trace, TraceLoss
 from . import cupti, evidence, operands, processes
-from .claims import Claims
 from .evidence import Answer, Task
 from .faults import Cause, ChildFailed
 from .journal import Journal
-from .processes import Started
 from .reserve import Reserve
 
 COMPILE_PATIENCE = 300.0
@@ -31,12 +29,16 @@ class EvidenceStage:
         self.answers: dict[Task, dict[str, Any]] = {}
         self.retaken: dict[str, str] = {}
         self._again: set[Task] = set()
+        self._reserve: Reserve | None = None
 
     def run(self, tasks: Sequence[Task], reserve: Reserve | None = None) -> dict[Task, dict[str, Any]]:
         """Answers these tasks, and gives all answers so far: one during which two processes die gets that as its answer. reserve: does them, if it can."""
+        self._reserve = reserve
         while left := [task for task in tasks if task not in self.answers]:
-            waiting = reserve.take(left) if reserve else None
-            self._try(left, waiting)
+            try:
+                self._work(left, self._answered)
+            except ChildFailed as failure:
+                self._failed(failure, left)
         if operands.is_gpu(self.device):
             self._retake([name for task, name in tasks if task == "trace" and name and self.answers[task, name]["value"]])
         for task, name in tasks:
@@ -45,26 +47,12 @@ class EvidenceStage:
                 self.journal.lose(task, (answer["reason"] or "unknown").rstrip("."), name)
         return self.answers
 
-    def share(self, tasks: Sequence[Task], reserve: Reserve) -> list[Task]:
-        """As `run`, but for the probes that the process in reserve takes meanwhile, which are given back: they are the first of its own tasks."""
-        while left := [task for task in tasks if task not in self.answers and not reserve.took(task)]:
-            self._try(left, None, reserve.claims)
-        taken = [task for task in tasks if task not in self.answers]
-        self.run([task for task in tasks if task in self.answers])
-        return taken
-
-    def _try(self, left: list[Task], waiting: Started | None, claims: Claims | None = None) -> None:
-        try:
-            self._work(left, self._answered, waiting, claims)
-        except ChildFailed as failure:
-            self._failed(failure, left)
-
-    def _work(self, tasks: list[Task], answered: Any, waiting: Started | None = None, claims: Claims | None = None) -> None:
+    def _work(self, tasks: list[Task], answered: Any) -> None:
+        waiting = self._reserve.take(tasks) if self._reserve else None
         if waiting is not None:
             waiting.listen(self.journal.progress.at, answered, self.silence)
         else:
-            shared = (claims,) if claims else ()
-            processes.run(evidence.work, (tuple(tasks), *self.arguments, *shared), at=self.journal.progress.at, result=answered, patience=self.silence)
+            processes.run(evidence.work, (tuple(tasks), *self.arguments), at=self.journal.progress.at, result=answered, patience=self.silence)
 
     def _failed(self, failure: ChildFailed, left: list[Task]) -> None:
         unanswered = [task for task in left if task not in self.answers]

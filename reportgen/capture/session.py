@@ -215,14 +215,13 @@ class _Capture:
         asked = Agenda(gpu, alive, slow, extent.training, self.request.quick)
         arguments = (device, survey["workload"], replace(plan, variants=slow, process=self.request.processes, chains=False, mask_step=False), extent.trace)
         stage = EvidenceStage(self.journal, device, arguments, patience.FORCED_SILENCE if self.request.force and not gpu else COMPILE_PATIENCE)
-        untimed = asked.untimed()
-        self.reserve = Reserve(bool(slow), trying.shared() if trying.steps()[0] in untimed else (), arguments)
+        self.reserve = Reserve(bool(slow), arguments)
         with self.journal.stage("evidence", "traces, accuracy, memory, ceilings"):
             self.reserve.begin()
             if self.counting is not None and self._counts(device):
                 self.counting.begin(self._ran())
-            taken = stage.share(untimed, self.reserve)
-            self.answers = stage.run([*taken, *asked.timed(trying.cures(stage.answers))], self.reserve)
+            self.answers = stage.run(asked.untimed())
+            self.answers = stage.run(asked.timed(trying.cures(self.answers)), self.reserve)
         return self._compiled(slow), stage.retaken
 
     def _compiled(self, slow: tuple[str, ...]) -> assemble.Timed:

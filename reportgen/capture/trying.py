@@ -21,9 +21,7 @@ from .refusal import listening, on_a_cpu
 SEED = 20261201
 REPETITIONS = 5
 WITH_COMPILER = ("causal-one-query",)
-"""Probes whose cure is of a part of torch that imports its compiler: `steps` has them late."""
-ALONE = ("mask-offsets", "mask-gradient")
-"""Probes that no other process runs beside others: one needs much memory, one was reported to leave the device unusable. `steps` has them last."""
+"""Probes whose cure is of a part of torch that imports its compiler, which takes seconds: they are for a process that has it."""
 RAN = ("right", "reproduces")
 """Outcomes of what gave a result."""
 GRADIENT_SLACK = 2.0
@@ -34,22 +32,7 @@ GRADIENTS = {"q": "gradient of q", "k": "gradient of k", "v": "gradient of v", "
 
 def steps(ids: Sequence[str] | None = None) -> list[tuple[str, str]]:
     """The tasks of the watch, `("probe", "<id> <choice>")`: each choice by itself, so that a crash costs no other."""
-    asked = sorted((probe.id for probe in probes.load() if ids is None or probe.id in ids), key=lambda name: 2 * (name in ALONE) + (name in WITH_COMPILER))
-    return [("probe", f"{name} {choice}") for name in asked for choice in CHOICES]
-
-
-def probe_of(step: str) -> str:
-    """The id of a step's probe."""
-    return step.split()[0]
-
-
-def shared() -> list[tuple[str, str]]:
-    """The steps that another process may take, the ones first that `steps` has last; but first what imports torch's compiler, for that one has it already."""
-    groups: dict[str, list[tuple[str, str]]] = {}
-    for task in steps():
-        groups.setdefault(probe_of(task[1]), []).append(task)
-    order = sorted(reversed([name for name in groups if name not in ALONE]), key=lambda name: name not in WITH_COMPILER)
-    return [task for name in order for task in groups[name]]
+    return [("probe", f"{probe.id} {choice}") for probe in probes.load() if ids is None or probe.id in ids for choice in CHOICES]
 
 
 def cures(answers: Mapping[tuple[str, Any], Mapping[str, Any]]) -> list[tuple[str, str]]:
@@ -61,7 +44,7 @@ def cures(answers: Mapping[tuple[str, Any], Mapping[str, Any]]) -> list[tuple[st
     for (task, step), answer in answers.items():
         cured = (answer["value"] or {}).get("cured") if task == "probe" else None
         if cured:
-            first.setdefault(probe_of(step), (step, cured["outcome"]))
+            first.setdefault(step.split()[0], (step, cured["outcome"]))
     return [("cure", step) for step, outcome in first.values() if outcome in RAN]
 
 

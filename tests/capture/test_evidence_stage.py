@@ -8,9 +8,8 @@ from typing import Any
 
 import run_builder
 
-from reportgen.capture import evidence_stage, reserve, trying
+from reportgen.capture import evidence_stage
 from reportgen.capture.agenda import Agenda
-from reportgen.capture.claims import Claims
 from reportgen.capture.evidence import Answer
 from reportgen.capture.evidence_stage import EvidenceStage
 from reportgen.capture.faults import Cause, ChildFailed, Fault
@@ -140,69 +139,15 @@ def test_what_the_first_tasks_lost_is_told_once(monkeypatch):
     assert [one["what"] for one in room.journal.lost] == ["memory"]
 
 
-class Sharing(Waiting):
-    """A process in reserve that has taken one probe, and is dead where it is to be taken."""
-
-    def __init__(self, took: str, dead: bool = False) -> None:
-        super().__init__()
-        self.probe, self.dead, self.claims = took, dead, None
-
-    def took(self, task):
-        return task[0] == "probe" and task[1].split()[0] == self.probe
-
-    def take(self, tasks):
-        return None if self.dead else super().take(tasks)
-
-
-PROBES = [("memory", "naive"), ("probe", "mask-type default"), ("probe", "mask-type math"), ("probe", "odd-length default")]
-
-
-def test_probes_that_the_process_in_reserve_took_are_its_first_tasks(monkeypatch):
-    room, _ = stage(monkeypatch, device="cpu")
-    sharing = Sharing("mask-type")
-    taken = room.share(PROBES, sharing)
-    assert taken == PROBES[1:3] and list(room.answers) == [PROBES[0], PROBES[3]]
-    answers = room.run([*taken, ("ceilings", None)], sharing)
-    assert sharing.given == [*PROBES[1:3], ("ceilings", None)] and answers[PROBES[1]]["value"] == "of the reserve"
-
-
-def test_what_it_took_is_done_by_another_one_where_it_is_gone(monkeypatch):
-    room, _ = stage(monkeypatch, device="cpu")
-    sharing = Sharing("mask-type", dead=True)
-    answers = room.run(room.share(PROBES, sharing), sharing)
-    assert [answers[task]["value"] for task in PROBES] == ["a value"] * 4
-
-
-def test_who_takes_a_probe_first_has_it(tmp_path):
-    first, reserve = Claims(tmp_path, "first"), Claims(tmp_path, "reserve")
-    assert not reserve.any()
-    assert first.mine("mask-type") and first.mine("mask-type") and not reserve.mine("mask-type")
-    assert reserve.mine("odd-length") and not first.mine("odd-length")
-    assert reserve.any() and (first.taken(), reserve.taken()) == ({"mask-type"}, {"odd-length"})
-
-
-def test_the_two_begin_at_different_ends_and_what_may_spoil_the_device_is_never_shared():
-    steps, shared = [step for _, step in trying.steps()], [step for _, step in trying.shared()]
-    assert steps[0] == "masked-backward default" and [step.split()[0] for step in steps[-15::5]] == ["causal-one-query", "mask-offsets", "mask-gradient"]
-    assert list(dict.fromkeys(step.split()[0] for step in shared))[:3] == ["causal-one-query", "huge-batch", "empty-batch"]
-    assert set(steps) - set(shared) == {step for step in steps if step.split()[0] in ("mask-offsets", "mask-gradient")}
-    assert shared[:5] == [f"causal-one-query {choice}" for choice in ("default", "math", "efficient", "flash", "cudnn")]
-
-
-def test_what_the_process_in_reserve_has_found_is_not_done_again_and_its_cures_are_timed_before_the_profiler_starts():
-    found = {("probe", "a math"): {"value": {"cured": {"outcome": "right"}}}, ("probe", "b math"): {"value": {"tried": {}}}}
-    tasks = [("probe", "a math"), ("probe", "b math"), ("probe", "b flash"), ("training", "naive"), ("cure", "c math"), ("profiler", None), ("trace", "naive")]
-    assert reserve.with_cures(tasks, found) == (("probe", "b flash"), ("training", "naive"), ("cure", "c math"), ("cure", "a math"), ("profiler", None), ("trace", "naive"))
-
-
 def test_what_times_nothing_comes_before_what_does_and_the_profiler_starts_after_what_is_timed():
     alive = [SimpleNamespace(id="naive", brief=False), SimpleNamespace(id="extra", brief=True)]
     asked = Agenda(True, alive, ["naive_compiled"], training=True, quick=False)
     assert asked.untimed()[:8] == [("numerics", "naive"), ("masked_row", "naive"), ("memory", "naive"), ("numerics", "extra"), ("masked_row", "extra"), ("memory", "extra"),
                                    ("own_mask", "naive"), ("picks", None)]
-    assert {task for task, _ in asked.untimed()[8:]} == {"probe"}
+    assert {task for task, _ in asked.untimed()[8:]} == {"probe"} and not any("causal-one-query" in str(step) for _, step in asked.untimed())
     assert asked.timed([("cure", "mask-layout math")]) == [
-        ("ceilings", None), ("training", "naive"), ("cure", "mask-layout math"), ("profiler", None), ("trace", "naive"), ("trace", "extra"), ("training_kernels", "naive"),
+        ("ceilings", None), ("training", "naive"), ("cure", "mask-layout math"),
+        *(("probe", f"causal-one-query {choice}") for choice in ("default", "math", "efficient", "flash", "cudnn")), ("cure", None), ("profiler", None), ("trace", "naive"), ("trace", "extra"), ("training_kernels", "naive"),
         ("probes", None), *((task, "naive_compiled") for task in ("compiled", "numerics", "masked_row", "memory", "trace"))]
     quick = Agenda(False, alive, [], training=False, quick=True)
     assert {task for task, _ in quick.untimed()} == {"numerics", "masked_row", "memory"}

@@ -218,3 +218,17 @@ def test_a_trap_is_measured_by_what_is_meant_and_a_wrong_result_by_what_is_docum
 
 def test_a_trap_is_not_called_a_wrong_result() -> None:
     assert {name for name in TRAPS if BY_ID[name].kind is Kind.WRONG} == set()
+
+
+def test_a_process_that_tries_a_probe_itself_times_its_cure_under_its_own_name() -> None:
+    from types import SimpleNamespace
+
+    from reportgen.capture import evidence, rounds
+    from reportgen.run.workload import PRESETS
+
+    found: dict[Any, Any] = {}
+    report = SimpleNamespace(at=lambda *_: None, result=lambda task, answer: found.update({task: answer}))
+    plan = rounds.Plan("cpu", PRESETS["small"], (), process=0, rounds=1, settle_seconds=0.0, most_threads=1)
+    evidence.work(report, (("probe", "masked-nan default"), ("cure", None), ("picks", None)), "cpu", PRESETS["small"], plan)  # type: ignore[arg-type]
+    assert list(found) == [("probe", "masked-nan default"), ("cure", None), ("cure", "masked-nan default"), ("picks", None)]
+    assert set(found["cure", "masked-nan default"]["value"]) == {"before", "after"}
