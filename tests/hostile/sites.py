@@ -18,13 +18,14 @@ from .words import PLANTED
 
 LOOK = """(() => {
   const live = /^\\s*(?:javascript|data|vbscript|blob|mailto):/i, all = [...document.querySelectorAll('*')];
+  const heads = /^--h\\d+:'(?:[^'\\\\]|\\\\.)*'(?:;--h\\d+:'(?:[^'\\\\]|\\\\.)*')*$/;  // texts alone: what a row on a phone says before each cell
   const own = a => a.name.startsWith('on') || a.name === 'srcdoc' || a.name === 'style' && a.ownerElement.closest('article')
-      && !/^(?:text-align: (?:right|left|center);?)?$/.test(a.value) || (/^(?:href|src|action|formaction|xlink:href|data|poster|srcset)$/.test(a.name) && live.test(a.value));
+      && !/^(?:text-align: (?:right|left|center);?)?$/.test(a.value) && !(a.ownerElement.tagName === 'TABLE' && heads.test(a.value)) || (/^(?:href|src|action|formaction|xlink:href|data|poster|srcset)$/.test(a.name) && live.test(a.value));
   return {
     title: document.title, planted: typeof window.PLANTED,
     live: all.flatMap(e => [...e.attributes].filter(own).map(a => `<${e.tagName} ${a.name}=${a.value.slice(0, 80)}>`)),
     links: [...new Set(all.flatMap(e => [e.href, e.src, e.action].filter(x => typeof x === 'string' && x)))],
-    tags: all.filter(e => !/^(?:CODE|BR|STRONG)$/.test(e.tagName) && !e.closest('pre, svg, .md-search__output, a[href*="kernel-names"]')).map(e => e.tagName + ' ' + [...e.attributes].map(a => a.name).filter(a => a !== 'title' || !e.matches('.md-ellipsis'))
+    tags: all.filter(e => !/^(?:CODE|BR|STRONG)$/.test(e.tagName) && !e.closest('pre, svg, .md-search__output, a[href*="kernel-names"]')).map(e => e.tagName + ' ' + [...e.attributes].map(a => a.name).filter(a => a !== 'title' || !e.matches('.md-ellipsis')).filter(a => a !== 'style' || e.tagName !== 'TABLE')
       .filter(a => !/^(?:role|tabindex|aria-label|data-name)$/.test(a) || !e.matches('.data-box')).sort().join(' ')),
     text: document.body ? document.body.innerText : document.documentElement.textContent,
   };

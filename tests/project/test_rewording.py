@@ -94,7 +94,7 @@ OTHERS_WORDS = {
     ("capture/environment.py", "model name"): "the kernel's, in /proc/cpuinfo",
     ("fleet/jobs.py", "error: "): "the mark of a node's error, whose two lines are shown and not judged", ("fleet/jobs.py", "  what to do: "): "likewise",
     ("pages/charts/paint.py", "<svg "): "XML", ("pages/finish.py", "<svg "): "XML", ("pages/finish.py", '<svg class="chart"'): "XML",
-    ("pages/slim.py", ' style="text-align: right;"'): "Python-Markdown's", ("pages/site.py", "<svg "): "XML",
+    ("pages/slim.py", ' style="text-align: right;"'): "Python-Markdown's", ("pages/site.py", "<svg "): "XML", ("pages/slim.py", "<svg "): "XML",
     ("pages/scripts.py", "import torch"): "Python's",
     ("pages/publish.py", "Traceback (most recent call last)"): "Python's",
     ("review/diff/trees.py", "not a git repository"): "git's", ("review/diff/trees.py", "fatal: "): "git's",
