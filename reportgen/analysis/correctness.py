@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from ..probes import TILE, Needs
+from ..probes import KEYS_AT_ONCE, TILE, Needs
 from ..run import DEFAULT, Compared
 from ..run.workload import Workload
 from .model import RunFacts, VariantFacts
@@ -121,7 +121,7 @@ def not_of(workload: Workload) -> frozenset[Needs]:
     """What a call of the run's own shape has not."""
     never = {Needs.UNEQUAL_LENGTHS, Needs.GROUPED, Needs.OTHER_HEAD_DIM}
     elements = workload.batch * workload.heads * workload.sequence * max(workload.sequence, workload.head_dim)
-    ruled_out = {Needs.ONE_QUERY: workload.sequence > 1, Needs.ODD_LENGTH: workload.sequence % TILE == 0, Needs.ODD_HEAD_DIM: workload.head_dim % 8 == 0,
+    ruled_out = {Needs.ONE_QUERY: workload.sequence > 1, Needs.ODD_LENGTH: workload.sequence % TILE == 0, Needs.ONE_ABOVE: workload.sequence % KEYS_AT_ONCE != 1, Needs.ODD_HEAD_DIM: workload.head_dim % 8 == 0,
                  Needs.LARGE_HEAD_DIM: workload.head_dim <= LARGE_HEAD_DIM, Needs.EXTREME_BATCH: 0 < workload.batch * workload.heads <= HUGE_BATCH,
                  Needs.LARGE_TENSORS: elements < LARGE_TENSOR}
     return frozenset(never | {need for need, out in ruled_out.items() if out})

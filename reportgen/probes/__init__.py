@@ -9,9 +9,9 @@ from __future__ import annotations
 import importlib
 from functools import cache
 
-from .model import TILE, Cure, Inputs, Kind, Needs, NotHere, Probe, Report
+from .model import KEYS_AT_ONCE, TILE, Cure, Inputs, Kind, Needs, NotHere, Probe, Report
 
-__all__ = ["NAMES", "TILE", "Cure", "Inputs", "Kind", "Needs", "NotHere", "Probe", "Report", "load"]
+__all__ = ["KEYS_AT_ONCE", "NAMES", "TILE", "Cure", "Inputs", "Kind", "Needs", "NotHere", "Probe", "Report", "load"]
 
 NAMES: tuple[str, ...] = (
     "masked_backward", "one_query_backward", "mask_type", "empty_rows", "causal_one_query", "expanded_kv", "few_kv_heads",

@@ -9,6 +9,8 @@ from typing import Any
 
 TILE = 128
 """A length that is a multiple of it is one of every fused kernel's tile."""
+KEYS_AT_ONCE = 32
+"""pytorch#191937: wrong where the number of keys is one above a multiple of it."""
 
 
 class Kind(Enum):
@@ -31,11 +33,13 @@ class Needs(Enum):
     LARGE_LOGITS = "large logits"
     GRADIENTS = "gradients"
     STRIDES = "operands that are not contiguous"
+    EXPANDED = "k and v expanded over the heads without a copy"
     GROUPED = "fewer KV heads than query heads"
     ONE_QUERY = "one query"
     UNEQUAL_LENGTHS = "fewer queries than keys and `is_causal`"
     DROPOUT = "dropout"
     ODD_LENGTH = f"a length that is not a multiple of {TILE} (the largest tile)"
+    ONE_ABOVE = f"a number of keys one above a multiple of {KEYS_AT_ONCE}"
     ODD_HEAD_DIM = "a head dimension that is not a multiple of 8"
     OTHER_HEAD_DIM = "another head dimension for v than for q"
     LARGE_HEAD_DIM = "a head dimension above 256"
