@@ -84,9 +84,13 @@ class Judged:
         return any(shift.flagged and not shift.confirmed for shift in self.shifts)
 
     def shift(self) -> Shift | None:
-        """The one to show: what is confirmed, the largest first; else the first that decides."""
-        told = [shift for shift in self.shifts if shift.confirmed]
-        return max(told, key=lambda one: max(one.ratio, 1 / one.ratio), default=self.shifts[0] if self.shifts else None)
+        """The one to show: the first that is confirmed, on a GPU its own time before wall time; else the first that decides."""
+        return next((shift for shift in self.shifts if shift.confirmed), self.shifts[0] if self.shifts else None)
+
+    @property
+    def untimed(self) -> bool:
+        """Right on both sides, and without a time to compare."""
+        return self.pair.a.state == self.pair.b.state == "ok" and not self.shifts
 
 
 def judged(found: Upgrade) -> list[Judged]:

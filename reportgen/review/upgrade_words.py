@@ -83,6 +83,11 @@ def answer(found: Upgrade, judged: Sequence[Judged]) -> list[str]:
     unsure = sum(one.unconfirmed for one in judged)
     if unsure:
         lines.append(f"{plural(unsure, 'call was', 'calls were')} called changed in the first pass and not in the second, which counts as not told apart.")
+    untimed = [one for one in judged if one.untimed]
+    if untimed and len(untimed) < len(judged):
+        reasons = list(dict.fromkeys(reason.rstrip(".") for one in untimed if (reason := one.pair.a.untimed or one.pair.b.untimed)))
+        lines.append(f"{plural(len(untimed), 'call', 'calls')} right on both sides {'has' if len(untimed) == 1 else 'have'} no times to compare, so may be slower or faster"
+                     f"{f' ({listed(reasons)})' if reasons else ''}: {listed([f'“{one.pair.asked.name}”' for one in untimed])}.")
     blind = sensitivity(judged)
     return [*lines, blind] if blind else lines
 
@@ -195,12 +200,15 @@ def caveats(found: Upgrade) -> list[str]:
 
 
 def sensitivity(judged: Sequence[Judged]) -> str | None:
-    """The smallest slowdown that could have been found at half of the calls, and at the worst one."""
-    least = sorted(one.shifts[0].least for one in judged if one.shifts and one.shifts[0].least < float("inf"))
+    """The smallest slowdown that could have been found at half of the calls, and at the worst one, by the time that decides first."""
+    deciding = [one.shifts[0] for one in judged if one.shifts and one.shifts[0].least < float("inf")]
+    least = sorted(shift.least for shift in deciding)
     if not least:
         return None
+    names = {quantities.QUANTITIES[shift.quantity].label for shift in deciding}
+    by = f"By {names.pop()}, a" if len(names) == 1 else "A"
     half, most = (text(Percent(round(100 * one, 1))) for one in (least[len(least) // 2], least[-1]))
-    return f"A slowdown is seen from {half} on at the middle call, and from {most} on at every one; below {text(Percent(100 * MINIMUM_EFFECT))} nothing counts."
+    return f"{by} slowdown is seen from {half} on at the middle call, and from {most} on at every one; below {text(Percent(100 * MINIMUM_EFFECT))} nothing counts."
 
 
 def terminal(found: Upgrade, judged: Sequence[Judged]) -> list[str]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
-from upgrade_doubles import CUDNN, US, A, pair, seen, upgrade
+from upgrade_doubles import CUDNN, US, A, around, pair, seen, upgrade
 
 from reportgen.numbers.statistics import Estimate
 from reportgen.review import upgrade as judging
@@ -94,8 +96,25 @@ def test_the_answer_names_the_worst_call_and_what_could_not_have_been_seen():
     assert words.answer(found, judging.judged(found)) == [
         "**From torch 2.9.1 to torch 2.14.1, 2 of 3 calls are worse and none of 3 calls is better.** More time at 2 and other kernels at 1.",
         "Look first at “far”: 50 % more GPU time; other kernels.",
-        "A slowdown is seen from 2 % on at the middle call, and from 2 % on at every one; below 2 % nothing counts.",
+        "By GPU time, a slowdown is seen from 2 % on at the middle call, and from 2 % on at every one; below 2 % nothing counts.",
     ]
+
+
+def test_a_call_without_times_is_named_for_it_may_be_slower():
+    untimed = replace(seen(), times={}, untimed="side A: no graph of it.")
+    found = upgrade(pair(seen(100.0), seen(100.0), "same"), pair(untimed, untimed, "dropout"), pair(replace(untimed, untimed=None), untimed, "drawn"))
+    assert words.answer(found, judging.judged(found))[1] == (
+        "2 calls right on both sides have no times to compare, so may be slower or faster (side A: no graph of it): “dropout” and “drawn”.")
+    wrong = replace(untimed, state="wrong")
+    found = upgrade(pair(seen(100.0), seen(100.0), "same"), pair(wrong, wrong, "dropout"))
+    assert not any("no times to compare" in line for line in words.answer(found, judging.judged(found)))
+
+
+def test_the_gpus_own_time_is_shown_before_a_wall_time_that_moved_more():
+    a, b = (replace(seen(us, us), times={"gpu_time": around(us), "wall_time": around(wall)}, again={"gpu_time": around(us), "wall_time": around(wall)})
+            for us, wall in ((100.0, 110.0), (50.0, 40.0)))
+    shown = judging.judged(upgrade(pair(a, b)))[0].shift()
+    assert shown is not None and (shown.quantity, shown.ratio) == ("gpu_time", 0.5)
 
 
 def test_a_wrong_result_is_graver_than_any_time():
