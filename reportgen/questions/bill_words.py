@@ -113,13 +113,17 @@ def _pinning(found: Bill, limits: str) -> list[str]:
     """That another backend serves lengths that are called seldom: one whose new lengths are nearly free beside the dearest one's."""
     items = []
     for dear, cheap in free(found):
-        calls = bill.calls_to_earn(dear, cheap[0])
-        often = "however often a length is called" if calls is None else f"below {plural(max(1, round(calls)), 'call')} of a length"
-        items.append(f"{listed([way(row) for row in cheap], 'or')} in place of {way(dear)} ({what(dear)}: {often})")
+        items.append(f"in place of {way(dear)} ({what(dear)}), {listed([f'{way(row)} {_often(dear, row)}' for row in cheap], 'or')}")
     if not items:
         return []
     pins = ", ".join(backends.BACKENDS[name].pin for name in _pins(found))
     return [f"Where lengths keep coming that were not called before, pin a backend whose new lengths are nearly free, `with sdpa_kernel([{pins}]):` {'; '.join(items)}. {limits}".rstrip()]
+
+
+def _often(dear: Row, row: Row) -> str:
+    """Up to how many calls of a length `row` is the cheaper one."""
+    calls = bill.calls_to_earn(dear, row)
+    return "however often a length is called" if calls is None else f"below {plural(max(1, round(calls)), 'call')} of a length"
 
 
 def _switch(found: Bill) -> list[str]:
