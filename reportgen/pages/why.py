@@ -12,6 +12,7 @@ from ..saying.units import Count
 from ..shapes import answers
 from ..shapes.answers import Answer, Changed
 from ..shapes.folder import Folder
+from ..shapes.record import Reading
 from . import per_device
 from .cells import Sentence
 from .environment import page
@@ -47,14 +48,29 @@ def instead(found: tuple[Answer, ...]) -> Table:
     """Calls with the same result in less time, those that save the largest share first."""
     pairs = [(one, how) for one in found if (how := words.same_result(one)) is not None]
     pairs.sort(key=lambda pair: -(words.saved(*pair) or 0.0) / (answers.price(words.own(pair[0])) or 1.0))
-    return Table(columns("Call", "Write instead", "#Saves", "torch picks", "#which takes", "#Instead"), tuple(_pair(*pair) for pair in pairs))
+    return _pairs(pairs)
+
+
+def _pairs(pairs: list[tuple[Answer, Changed | Reading]]) -> Table:
+    """A row each; what a loop saves that launches call by call stands there where the CPU's time is known of any."""
+    gains = [words.in_a_loop(*pair) for pair in pairs]
+    if not any(gain is not None for gain in gains):
+        return Table(columns("Call", "Write instead", "#Saves", "torch picks", "#which takes", "#Instead"), tuple(_pair(*pair) for pair in pairs))
+    rows = (((head := _pair(*pair))[:3] + (_gain(gain),) + head[3:]) for pair, gain in zip(pairs, gains))
+    return Table(columns("Call", "Write instead", "#Saves (GPU)", "#in a loop", "torch picks", "#which takes", "#Instead"), tuple(rows))
+
+
+def _gain(gain: float | None) -> str | None:
+    if gain is None:
+        return None
+    return map_words.share(gain) if gain >= answers.MARGIN else "nothing" if gain > -answers.MARGIN else f"{map_words.share(-gain)} more"
 
 
 def other(found: tuple[Answer, ...]) -> Table:
     """Calls at which a change that may give another result saves time."""
     pairs = [(one, how) for one in found for how in answers.better(one)
-             if isinstance(how, Changed) and how.change in words.LOSES_SOMETHING and answers.price(words.own(one)) is not None]
-    return Table(columns("Call", "Write instead", "#Saves", "torch picks", "#which takes", "#Instead"), tuple(_pair(*pair) for pair in pairs))
+             if words.another_result(one, how) and answers.price(words.own(one)) is not None]
+    return _pairs(pairs)
 
 
 def refusals(found: tuple[Answer, ...]) -> Table:

@@ -72,6 +72,11 @@ LOSES_SOMETHING: frozenset[Change] = frozenset({"bfloat16", "detached bias", "no
 """Changes after which the result is another one, or may be."""
 
 
+def another_result(answer: Answer, one: Changed | Reading) -> bool:
+    """Whether what is written instead gives, or may give, another result: every backend draws its own dropout."""
+    return answer.asked.dropout > 0 or (isinstance(one, Changed) and one.change in LOSES_SOMETHING)
+
+
 def answer_sentences(found: Sequence[Answer]) -> list[str]:
     """The page's first sentences: what torch picks by itself, and how much of it can be had for less with the same result."""
     said = []
@@ -85,11 +90,20 @@ def answer_sentences(found: Sequence[Answer]) -> list[str]:
     cheaper = [(one, better) for one in found if (better := same_result(one)) is not None]
     if not cheaper:
         return [*said, "At none of them was something found that gives the same result in less time."]
+    looped = [gain for pair in cheaper if (gain := in_a_loop(*pair)) is not None]
     worst, how = max(cheaper, key=lambda pair: (saved(*pair) or 0.0) / (answers.price(own(pair[0])) or 1.0))
     before, then = answers.price(own(worst)) or 1.0, answers.price(after(how)) or 1.0
-    said.append(f"At {len(cheaper)} the same result can be had in less time; the most at “{worst.asked.name}”: {seconds(before)} with {title(worst.picked)}, "
+    said.append(f"At {len(cheaper)} the same result can be had in less {'GPU time' if looped else 'time'}; the most at “{worst.asked.name}”: {seconds(before)} with {title(worst.picked)}, "
                 f"{seconds(then)} if you {instead(how)} ({share(1 - then / before)} less).")
+    if none := sum(gain < answers.MARGIN for gain in looped):
+        said.append(f"At {none} of these {len(cheaper)} a loop that launches call by call gains nothing: there the CPU sets the pace.")
     return said
+
+
+def in_a_loop(answer: Answer, one: Changed | Reading) -> float | None:
+    """The share of a call's time that `one` saves in a loop that launches call by call, below 0 where it takes longer; `None` where the CPU's time is not known."""
+    before, then = answers.pace(own(answer)), answers.pace(after(one))
+    return None if before is None or then is None else 1 - then / before
 
 
 def about(backend: str, found: Sequence[Answer]) -> list[str]:
@@ -146,4 +160,4 @@ def same_result(answer: Answer) -> Changed | Reading | None:
     """The fastest of what is better than torch's own pick and changes nothing about the result; only where that pick has a price."""
     if answers.price(own(answer)) is None:
         return None
-    return next((one for one in answers.better(answer) if not (isinstance(one, Changed) and one.change in LOSES_SOMETHING)), None)
+    return next((one for one in answers.better(answer) if not another_result(answer, one)), None)

@@ -71,6 +71,16 @@ def price(reading: Reading | None) -> float | None:
     return median(reading.gpu) if reading is not None and reading.state == "ok" and reading.gpu else None
 
 
+def pace(reading: Reading | None) -> float | None:
+    """Seconds per call of a loop that launches call by call: the GPU's, or what a call costs the CPU where that is longer; `None` where either is not known.
+
+    >>> pace(Reading("flash", "ok", gpu=(2.0,), host=(3.0,))), pace(Reading("flash", "ok", gpu=(2.0,)))
+    (3.0, None)
+    """
+    gpu = price(reading)
+    return None if gpu is None or reading is None or not reading.host else max(gpu, median(reading.host))
+
+
 def beats(one: Reading, other: Reading, margin: float = MARGIN) -> bool:
     """Whether every round of `one` is faster than every round of `other`, and their medians are further apart than `margin`.
 

@@ -9,12 +9,14 @@ from typing import Any
 
 from builders import facts
 from folder_doubles import NO_MASK, after, answer, asked, bill, extras, row
-from map_doubles import point, square
+from map_doubles import point, reading, square
 from probe_doubles import tried, wrong
 
 from reportgen.pages import beside, navigation, site, why
 from reportgen.pages import bill as bill_page
 from reportgen.questions import bill_words as words
+from reportgen.shapes import answers
+from reportgen.shapes.asked import Asked
 from reportgen.shapes.bill import Row
 from reportgen.shapes.folder import Folder
 from reportgen.shapes.record import Reading
@@ -41,9 +43,9 @@ def test_the_answer_says_what_torch_picks_and_what_less_time_takes():
     assert text.split("\n\n")[1] == "# Why not flash?"
     assert "**torch picks efficient for 1 of 2 calls**, cuDNN for 1." in text
     assert "flash declines 1; it could run at 1 where torch picks another, which is faster at 1 of them." in text
-    assert ("At 1 the same result can be had in less time; the most at “a prompt with a mask”: 215 µs with efficient, 36.0 µs if you say `is_causal=True` instead of passing "
+    assert ("At 1 the same result can be had in less GPU time; the most at “a prompt with a mask”: 215 µs with efficient, 36.0 µs if you say `is_causal=True` instead of passing "
             "the triangle as a mask (83 % less).") in text
-    assert "| a prompt with a mask | say `is_causal=True` instead of passing the triangle as a mask | 83 % | efficient | 215 µs | 36.0 µs |" in text
+    assert "| a prompt with a mask | say `is_causal=True` instead of passing the triangle as a mask | 83 % | 83 % | efficient | 215 µs | 36.0 µs |" in text
 
 
 def test_a_refusal_stands_in_torchs_own_words():
@@ -59,6 +61,21 @@ def test_what_differs_in_numbers_alone_is_said_once():
     assert [[str(cell) for cell in row] for row in why.refusals(found).rows] == [
         ["efficient", "3", "Last dimension must be divisible by 8. Got Query.size(-1): …, Query.sizes(): […] instead."],
         ["efficient", "1", "head_dim should be no more than 256."]]
+
+
+def test_what_a_loop_gains_stands_beside_what_the_gpu_saves():
+    def call(name: str, gpu: float, cpu: float, then: float, then_cpu: float, **more: Any) -> answers.Answer:
+        before, later = (reading("cudnn", us, host) for us, host in ((gpu, cpu), (then, then_cpu)))
+        asked = Asked(name, square(1024), **more)
+        return answers.Answer(asked, "cudnn", (before,), 0.5, (3, 64), (answers.Changed("is_causal", asked, "cudnn", (later,)),))
+
+    # 100 → 50 on the GPU each. The CPU: 20 → 80 leaves 20 % to a loop; 20 → 150 takes half as long again; 20 → 100 is a draw
+    found = (call("a", 100.0, 20.0, 50.0, 80.0), call("b", 100.0, 20.0, 50.0, 150.0), call("c", 100.0, 20.0, 50.0, 100.0))
+    assert [(str(row[2]), str(row[3])) for row in why.instead(found).rows] == [("50 %", "20 %"), ("50 %", "50 % more"), ("50 %", "nothing")]
+    text = page(why, Folder("nvidia-h200", answers=answers.Answers(asked().answers.header, found)))
+    assert "At 3 the same result can be had in less GPU time;" in text and "At 2 of these 3 a loop that launches call by call gains nothing: there the CPU sets the pace." in text
+    drawn = (call("d", 100.0, 20.0, 50.0, 20.0, dropout=0.1),)
+    assert not why.instead(drawn).rows and [str(row[0]) for row in why.other(drawn).rows] == ["d"], "another backend or mask draws other keys"
 
 
 def test_every_call_stands_there_without_a_script():
@@ -78,7 +95,7 @@ def test_a_change_of_type_is_no_same_result():
     fp32 = answer("a prompt in fp32", "efficient", square(1024, dtype="float32"), (after("bfloat16", "cudnn", cudnn=40.0),), efficient=354.0, flash="no", cudnn="no")
     text = page(why, asked(fp32))
     assert "## The same result in less time" not in text
-    assert "| a prompt in fp32 | use bfloat16 instead of fp32; the result is rounded to 8 bits | 89 % | efficient | 354 µs | 40.0 µs |" in text
+    assert "| a prompt in fp32 | use bfloat16 instead of fp32; the result is rounded to 8 bits | 89 % | 89 % | efficient | 354 µs | 40.0 µs |" in text
 
 
 def test_a_tie_is_no_saving():
